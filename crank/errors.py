@@ -1,0 +1,64 @@
+"""The errors that users meet: each says what is wrong, what was given, what is allowed, what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CrankError(Exception):
+    """Base of every error that crank raises on purpose."""
+
+
+class DataError(CrankError, ValueError):
+    """The data cannot be used as given."""
+
+
+class FormulaError(CrankError, ValueError):
+    """The formula cannot be read or compiled."""
+
+
+class OptionError(CrankError, ValueError):
+    """An option has a value that is not allowed."""
+
+
+class UnknownLearnerError(CrankError, ValueError):
+    """No installed split learner has this name."""
+
+
+class PluginError(CrankError, RuntimeError):
+    """An installed plugin cannot be loaded or breaks the contract of split learners."""
+
+
+class MissingExtraError(CrankError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class NotFittedError(CrankError, ValueError, AttributeError):
+    """An estimator was used before it was fitted."""
+
+
+def listed(values: Iterable[object], most: int = 12) -> str:
+    """Join names for a message, cut after ``most`` of them."""
+    names = [str(value) for value in values]
+    if not names:
+        return "none"
+    if len(names) > most:
+        names = [*names[:most], f"… ({len(names) - most} more)"]
+    return ", ".join(names)
+
+
+def did_you_mean(given: object, allowed: Iterable[object]) -> str:
+    """End a message with the nearest allowed name, or with nothing."""
+    near = difflib.get_close_matches(str(given), [str(value) for value in allowed], n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def require(package: str, extra: str) -> None:
+    """Raise unless an optional package is installed; the message names the extra that brings it."""
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise MissingExtraError(
+            f"{package} is not installed. Install it with: pip install 'crank-rank[{extra}]'"
+        )

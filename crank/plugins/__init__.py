@@ -1,0 +1,1 @@
+"""Split learners: the contract, the registry and the built-in learners."""

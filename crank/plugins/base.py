@@ -1,0 +1,159 @@
+"""The contract of split learners: all that a plugin author has to read.
+
+A tree asks its learner one question at each node: given the rows of the node with a label ±1 and
+a weight each, which rows belong on the high side? Any weighted binary classifier can answer
+(theory §4). The learner sees neither the response nor the criterion, and the grower owns
+everything else: orientation, minimum leaf size, stopping.
+
+A plugin is a class derived from `SplitLearner`, published under the entry-point group
+``crank.learners``; `crank.testing.check_learner` tells its author whether it keeps the contract.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import CrankError
+
+if TYPE_CHECKING:
+    from crank.splitter import Splitter
+
+FloatArray = NDArray[np.floating[Any]]
+
+
+class NotExportableError(CrankError, TypeError):
+    """A rule cannot be written in the format that was asked for."""
+
+
+@dataclass(frozen=True)
+class TrainingMatrix:
+    """The design on which one tree is grown.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+        Design columns, float64 or float32. NaN is a missing value.
+    levels : tuple of int
+        For each column its number of levels if it holds category codes 0, 1, …, else 0.
+    n_jobs : int
+        Threads that the fit may use.
+    """
+
+    X: FloatArray
+    levels: tuple[int, ...]
+    n_jobs: int = 1
+
+    @property
+    def has_categories(self) -> bool:
+        """Whether any column holds category codes."""
+        return any(self.levels)
+
+
+class SplitRule(ABC):
+    """What a learner returns for one node: a decision value for any row."""
+
+    @abstractmethod
+    def decision(self, X: FloatArray) -> NDArray[np.float64]:
+        """Return one finite value a row; above 0 the row goes left, the high side.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, p)
+            Rows of the design that the rule was fitted on.
+        """
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as plain JSON types: dict, list, str, int, finite float, bool, None."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, d: Mapping[str, Any]) -> Self:
+        """Rebuild the rule that `to_dict` wrote; it must decide identically."""
+
+    def decision_at(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the decision values of some rows; override it to read only the columns needed."""
+        return self.decision(X[rows])
+
+    def describe(self, names: Sequence[str]) -> str:
+        """Say in one line which rows go left, e.g. ``log(carat) > 0.31``."""
+        used = ", ".join(names[j] for j in sorted(self.credit())) or "all columns"
+        return f"{type(self).__name__}({used}) > 0"
+
+    def credit(self) -> dict[int, float]:
+        """Return the share of the node's gain that each column earned; shares sum to 1.
+
+        An empty dict, the default, shares the gain equally among all columns.
+        """
+        return {}
+
+    def to_onnx(self, graph: Any, x: str) -> str:
+        """Add nodes that compute the decision value in double, and return its tensor's name."""
+        raise NotExportableError(
+            f"{type(self).__name__} has no ONNX translation. "
+            "Allowed: rules that override to_onnx. Use a learner that exports, or JSON."
+        )
+
+
+class SplitLearner(ABC):
+    """A way to split a node; built as ``Learner(**learner_params)``.
+
+    Class attributes state what the learner takes and gives; the defaults promise the least.
+    """
+
+    description: ClassVar[str] = ""
+    """One line for `crank.learners()`."""
+    url: ClassVar[str] = ""
+    """Where its users find help."""
+    rule: ClassVar[type[SplitRule]]
+    """The class on which ``from_dict`` is called when a model is loaded."""
+    takes_missing: ClassVar[bool] = False
+    """Whether ``X`` may hold NaN. If not, rows with missing predictors are dropped or refused."""
+    takes_categories: ClassVar[bool] = False
+    """Whether a categorical column may come as one column of codes instead of dummies.
+    Then ``fit`` is called with the keyword ``levels`` as well (see `TrainingMatrix`)."""
+    exports_onnx: ClassVar[bool] = False
+    """Whether its rules override ``to_onnx``."""
+
+    @abstractmethod
+    def fit(
+        self,
+        X: FloatArray,
+        label: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        *,
+        rng: np.random.Generator,
+    ) -> SplitRule | None:
+        """Learn to tell label +1 from −1 where the weight says that it matters.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, p)
+            Design rows of the node, float64.
+        label : ndarray of shape (m,)
+            +1.0 for rows that belong on the high side, −1.0 for the others; both occur.
+        weight : ndarray of shape (m,)
+            Positive weights with mean 1.
+        rng : numpy.random.Generator
+            The only allowed source of randomness.
+
+        Returns
+        -------
+        SplitRule or None
+            None if the learner finds nothing to tell the labels apart.
+        """
+
+    def prepare(self, data: TrainingMatrix) -> SplitLearner | Splitter:
+        """Do once for a tree what need not be done for each node.
+
+        A learner that standardises, sorts or bins may return a copy of itself that knows the
+        columns' centre and scale, or a `crank.splitter.Splitter` of its own that splits whole
+        levels. It must not change itself: one learner serves many fits, also in threads.
+        """
+        return self
