@@ -1,0 +1,39 @@
+"""What the functions that draw data accept, and the errors where they do not."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import TypeAlias
+
+import numpy as np
+
+from crank.errors import OptionError
+
+RandomState: TypeAlias = int | np.random.Generator | None
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if random_state >= 0:
+            return np.random.default_rng(int(random_state))
+    raise OptionError(
+        "random_state must be an integer not below 0, a numpy.random.Generator or None; "
+        f"got {random_state!r}."
+    )
+
+
+def integer(option: str, value: int, least: int = 1) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise OptionError(f"{option} must be an integer not below {least}; got {value!r}.")
+    return int(value)
+
+
+def number(option: str, value: float, *, zero: bool) -> float:
+    real = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not real or value < 0 or (value == 0 and not zero):
+        allowed = "not below 0" if zero else "above 0"
+        raise OptionError(f"{option} must be a finite number {allowed}; got {value!r}.")
+    return float(value)

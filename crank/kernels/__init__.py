@@ -1,0 +1,1 @@
+"""Kernels: the inner loops, on plain arrays."""

@@ -1,0 +1,249 @@
+"""The stump learner: one threshold on one column, or the best subset of one factor's levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.kernels.exact import (
+    CategoryColumn,
+    Cut,
+    LevelArrays,
+    NumericColumns,
+    between,
+)
+from crank.plugins.base import FloatArray, SplitLearner, SplitRule, TrainingMatrix
+from crank.splitter import LevelSplits, LevelTask, Splitter
+from crank.tree import Split
+
+
+@dataclass(frozen=True)
+class StumpRule(SplitRule):
+    """A test on one column.
+
+    Attributes
+    ----------
+    column : int
+    threshold : float or None
+        Numbers on one side of it go left. None if the test is whether the value is missing, or
+        if the column holds categories.
+    above : bool
+        Whether the numbers above the threshold (or, without one, those not missing) go left.
+    levels : tuple of (int, ...) or None
+        For categories: the codes that go left, and those that go right. A code in neither was
+        not there in training and follows the missing values.
+    missing_left : bool
+        Side of a missing value.
+    """
+
+    column: int
+    threshold: float | None = None
+    above: bool = True
+    levels: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    missing_left: bool = False
+
+    def decision(self, X: FloatArray) -> NDArray[np.float64]:
+        """Return a signed distance to the threshold, or ±1 for categories."""
+        return self._decide(X[:, self.column])
+
+    def decision_at(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Read one column of some rows."""
+        return self._decide(X[rows, self.column])
+
+    def _decide(self, x: FloatArray) -> NDArray[np.float64]:
+        x = np.asarray(x, dtype=np.float64)
+        absent = 1.0 if self.missing_left else -1.0
+        if self.levels is not None:
+            value = np.full(len(x), absent)
+            for codes, side in zip(self.levels, (1.0, -1.0), strict=True):
+                value[np.isin(x, codes)] = side
+            return value
+        if self.threshold is None:
+            return np.where(np.isnan(x), absent, 1.0 if self.above else -1.0)
+        # the difference of two doubles is 0 only if they are equal: the sign is exact
+        with np.errstate(over="ignore"):
+            value = x - self.threshold if self.above else self.threshold - x
+        return np.where(np.isnan(value), absent, np.clip(value, -_LARGEST, _LARGEST))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON types."""
+        return {
+            "column": self.column,
+            "threshold": self.threshold,
+            "above": self.above,
+            "levels": None if self.levels is None else [list(codes) for codes in self.levels],
+            "missing_left": self.missing_left,
+        }
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, Any]) -> Self:
+        """Rebuild a rule."""
+        levels = d["levels"]
+        return cls(
+            column=int(d["column"]),
+            threshold=None if d["threshold"] is None else float(d["threshold"]),
+            above=bool(d["above"]),
+            levels=None if levels is None else (tuple(levels[0]), tuple(levels[1])),
+            missing_left=bool(d["missing_left"]),
+        )
+
+    def describe(
+        self, names: Sequence[str], levels: Sequence[Sequence[str] | None] | None = None
+    ) -> str:
+        """Say which rows go left; with the level names if they are given."""
+        name = names[self.column]
+        if self.levels is not None:
+            known = None if levels is None else levels[self.column]
+            codes = [str(c) if known is None else str(known[c]) for c in self.levels[0]]
+            return f"{name} in {{{', '.join(codes)}}}" if codes else f"{name} is missing"
+        if self.threshold is None:
+            return f"{name} is {'missing' if self.missing_left else 'not missing'}"
+        return f"{name} {'>' if self.above else '<'} {self.threshold:.6g}"
+
+    def credit(self) -> dict[int, float]:
+        """Give the whole gain to the one column."""
+        return {self.column: 1.0}
+
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+class Stump(SplitLearner):
+    """Split on one column: the exact best threshold, or the exact best subset of levels.
+
+    Missing values go to the side where they do more good.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> label = np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> rule = Stump().fit(X, label, np.ones(4), rng=np.random.default_rng(0))
+    >>> rule.describe(["x"])
+    'x > 2.5'
+    """
+
+    description: ClassVar[str] = "one threshold on one column, or the best subset of levels"
+    rule: ClassVar[type[SplitRule]] = StumpRule
+    takes_missing: ClassVar[bool] = True
+    takes_categories: ClassVar[bool] = True
+
+    def fit(
+        self,
+        X: FloatArray,
+        label: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        *,
+        rng: np.random.Generator,
+        levels: Sequence[int] | None = None,
+    ) -> StumpRule | None:
+        """Find the stump with the smallest weighted error."""
+        n, p = X.shape
+        kinds = tuple(levels) if levels is not None else (0,) * p
+        columns = StumpColumns(np.ascontiguousarray(X.T, dtype=np.float64), kinds)
+        position = np.arange(n, dtype=np.int32)
+        task = LevelArrays(position, np.array([0, n]), label * weight, weight, "sum", 1)
+        return columns.search(task)[0]
+
+    def prepare(self, data: TrainingMatrix) -> StumpSplitter:
+        """Sort or bin the columns once for the whole tree."""
+        return StumpSplitter(data)
+
+
+class StumpColumns:
+    """The columns of a training matrix, ready to be searched level by level."""
+
+    def __init__(self, columns: FloatArray, levels: Sequence[int]) -> None:
+        kinds = np.asarray(levels)
+        self.p = len(columns)
+        self.numeric = np.flatnonzero(kinds == 0)
+        self.numbers = NumericColumns(columns[self.numeric]) if len(self.numeric) else None
+        self.categories = [
+            CategoryColumn(int(j), columns[j], int(kinds[j])) for j in np.flatnonzero(kinds)
+        ]
+
+    def search(self, level: LevelArrays) -> list[StumpRule | None]:
+        """Find the best stump of each node; None where nothing improves on the whole node."""
+        nodes = len(level.starts)
+        gain = np.full((self.p, nodes), -1.0)
+        searches = []
+        if self.numbers is not None:
+            self.numbers.descend(level.position, level.bounds)
+            gain[self.numeric], searches = self.numbers.search(level)
+        for column in self.categories:
+            gain[column.column] = column.search(level)
+        winner = np.argmax(gain, axis=0)
+        best = gain[winner, np.arange(nodes)]
+        floor = 1e-12 * np.add.reduceat(np.abs(level.score), level.starts)
+        if level.objective == "sum":
+            floor += np.abs(np.add.reduceat(level.score, level.starts))
+        by_column = {column.column: column for column in self.categories}
+        rules: list[StumpRule | None] = []
+        for k in range(nodes):
+            if best[k] <= floor[k]:
+                rules.append(None)
+                continue
+            j = int(winner[k])
+            if j in by_column:
+                cut = by_column[j].cut(k, best[k])
+                present = np.flatnonzero(by_column[j].present[k])
+                rules.append(category_rule(cut, present, by_column[j].n_levels, level.sizes[k]))
+            else:
+                row = int(np.searchsorted(self.numeric, j))
+                found = (search.cut(row, k, best[k]) for search in searches)
+                cut = next(cut for cut in found if cut is not None)
+                rules.append(numeric_rule(cut, j, level.sizes[k]))
+        return rules
+
+
+def numeric_rule(cut: Cut, column: int, n: int) -> StumpRule:
+    """Turn a cut between two numbers, or between numbers and missing values, into a rule."""
+    larger_is_left = 2 * cut.n_left > n
+    missing_left = larger_is_left if cut.missing_left is None else cut.missing_left
+    if np.isnan(cut.high):
+        return StumpRule(column, None, above=cut.low_is_left, missing_left=missing_left)
+    threshold = between(cut.low, cut.high, cut.low_is_left)
+    return StumpRule(column, threshold, above=not cut.low_is_left, missing_left=missing_left)
+
+
+def category_rule(cut: Cut, present: NDArray[np.intp], n_levels: int, n: int) -> StumpRule:
+    """Turn a subset of levels into a rule; levels that the node lacks follow missing values."""
+    assert cut.levels is not None
+    right = tuple(int(c) for c in present if c != n_levels and c not in cut.levels)
+    larger_is_left = 2 * cut.n_left > n
+    missing_left = larger_is_left if cut.missing_left is None else cut.missing_left
+    return StumpRule(cut.column, levels=(cut.levels, right), missing_left=missing_left)
+
+
+class StumpSplitter(Splitter):
+    """Stumps for all nodes of a level in one pass over the columns."""
+
+    def __init__(self, data: TrainingMatrix) -> None:
+        self.data = data
+        self.columns: StumpColumns | None = None
+
+    def split(self, task: LevelTask) -> LevelSplits:
+        """Search every column once for the whole level."""
+        if self.columns is None:
+            by_position = np.ascontiguousarray(self.data.X[task.ranks.row].T, dtype=np.float64)
+            self.columns = StumpColumns(by_position, self.data.levels)
+        level = LevelArrays(
+            task.level.position,
+            task.level.bounds,
+            task.score,
+            task.ranks.weight[task.level.position],
+            task.objective,
+            task.min_leaf,
+        )
+        rules = self.columns.search(level)
+        left = np.zeros(len(level.position), dtype=bool)
+        rows = task.ranks.row[level.position]
+        for k, rule in enumerate(rules):
+            if rule is not None:
+                here = slice(level.bounds[k], level.bounds[k + 1])
+                left[here] = rule.decision_at(self.data.X, rows[here]) > 0.0
+        return LevelSplits([None if rule is None else Split(rule) for rule in rules], left)

@@ -1,0 +1,168 @@
+"""From a learner to the splits of a whole level: orientation, minimum leaf size, stopping."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.criteria import Level, Objective
+from crank.errors import PluginError
+from crank.kernels.exact import best_cut
+from crank.plugins.base import SplitLearner, SplitRule, TrainingMatrix
+from crank.ranks import Ranks
+from crank.tree import Split
+
+
+@dataclass(frozen=True)
+class LevelTask:
+    """The nodes of one depth, scored by the criterion and waiting to be split.
+
+    Attributes
+    ----------
+    level : Level
+    score : ndarray of float64
+        The criterion's score of each row of the level, case weights included.
+    ranks : Ranks
+    objective : {"sum", "variance"}
+    min_leaf : int
+        Fewest rows that a side may have.
+    rng : callable
+        ``rng(k)`` is the random generator of the k-th node of the level.
+    """
+
+    level: Level
+    score: NDArray[np.float64]
+    ranks: Ranks
+    objective: Objective
+    min_leaf: int
+    rng: Callable[[int], np.random.Generator]
+
+
+@dataclass(frozen=True)
+class LevelSplits:
+    """What became of the nodes of a level: a split or None each, and the side of each row."""
+
+    splits: list[Split | None]
+    left: NDArray[np.bool_]
+
+
+class Splitter(ABC):
+    """A learner bound to the training matrix of one tree."""
+
+    @abstractmethod
+    def split(self, task: LevelTask) -> LevelSplits:
+        """Split every node of a level that is worth splitting."""
+
+
+class NodeWiseSplitter(Splitter):
+    """Ask the learner node by node."""
+
+    def __init__(self, learner: SplitLearner, data: TrainingMatrix) -> None:
+        self.learner = learner
+        self.data = data
+
+    def split(self, task: LevelTask) -> LevelSplits:
+        """Fit the learner in each node, in threads if the fit may use several."""
+        nodes = range(len(task.level.bounds) - 1)
+        if self.data.n_jobs > 1 and len(nodes) > 1:
+            with ThreadPoolExecutor(self.data.n_jobs) as pool:
+                results = list(pool.map(lambda k: self._split_node(task, k), nodes))
+        else:
+            results = [self._split_node(task, k) for k in nodes]
+        return LevelSplits([s for s, _ in results], np.concatenate([left for _, left in results]))
+
+    def _split_node(self, task: LevelTask, k: int) -> tuple[Split | None, NDArray[np.bool_]]:
+        here = slice(task.level.bounds[k], task.level.bounds[k + 1])
+        score = task.score[here]
+        position = task.level.position[here]
+        rows = task.ranks.row[position]
+        nowhere = np.zeros(len(rows), dtype=bool)
+        rule = self._fit(rows, score, task.rng(k))
+        if rule is None:
+            return None, nowhere
+        value = decision_values(rule, self.learner, self.data, rows)
+        found = orient(value, score, task.ranks.weight[position], task.objective, task.min_leaf)
+        if found is None:
+            return None, nowhere
+        cut, sign = found
+        return Split(rule, cut, sign), value > cut if sign > 0 else value < cut
+
+    def _fit(
+        self, rows: NDArray[np.intp], score: NDArray[np.float64], rng: np.random.Generator
+    ) -> SplitRule | None:
+        telling = score != 0.0
+        if not telling.all():
+            rows, score = rows[telling], score[telling]
+        if not ((score > 0).any() and (score < 0).any()):
+            return None
+        weight = np.abs(score)
+        X = np.asarray(self.data.X[rows], dtype=np.float64)
+        more = {"levels": self.data.levels} if self.learner.takes_categories else {}
+        return self.learner.fit(X, np.sign(score), weight / weight.mean(), rng=rng, **more)
+
+
+def decision_values(
+    rule: SplitRule, learner: SplitLearner, data: TrainingMatrix, rows: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Ask a rule for its decision values and hold it to the contract."""
+    name = type(learner).__name__
+    if not isinstance(rule, SplitRule):
+        raise PluginError(
+            f"learner {name} returned {type(rule).__name__} from fit. Allowed: a SplitRule or "
+            "None. Run crank.testing.check_learner on it."
+        )
+    value = np.asarray(rule.decision_at(data.X, rows), dtype=np.float64)
+    if value.shape != rows.shape or not np.isfinite(value).all():
+        raise PluginError(
+            f"learner {name} gave decision values of shape {value.shape}, "
+            f"{np.isnan(value).sum()} of them NaN, for {len(rows)} rows. Allowed: one finite value "
+            "a row. Run crank.testing.check_learner on it."
+        )
+    return value
+
+
+def orient(
+    value: NDArray[np.float64],
+    score: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    objective: Objective,
+    min_leaf: int,
+) -> tuple[float, int] | None:
+    """Choose cut and sign for decision values: the learner's own 0 unless a side gets too small.
+
+    Returns
+    -------
+    (cut, sign) or None
+        None if the best that can be had does not improve on leaving the node whole.
+    """
+    high = value > 0.0
+    n_high = int(np.count_nonzero(high))
+    if n_high < min_leaf or len(value) - n_high < min_leaf:
+        return best_cut(value, score, weight, objective, min_leaf)
+    total = float(score.sum())
+    side = float(score[high].sum())
+    if not improves(2.0 * side - total, total, float(np.abs(score).sum())):
+        return None
+    sign = 1 if 2.0 * side > total else -1
+    if sign < 0 and (value == 0.0).any():
+        # "below 0 goes left" must keep the rows at 0 on the learner's own low side
+        return float(np.nextafter(0.0, 1.0)), sign
+    return 0.0, sign
+
+
+def improves(difference: float, total: float, scale: float) -> bool:
+    """Tell whether a split's Σ left − Σ right beats the undivided node by more than rounding."""
+    return abs(difference) > abs(total) + 1e-12 * scale
+
+
+def bind(learner: SplitLearner, data: TrainingMatrix) -> Splitter:
+    """Prepare a learner for one training matrix."""
+    prepared = learner.prepare(data)
+    if isinstance(prepared, Splitter):
+        return prepared
+    return NodeWiseSplitter(prepared, data)

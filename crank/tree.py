@@ -1,0 +1,197 @@
+"""The oriented ranking tree as plain data; whatever prints, prunes, scores or exports only reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.plugins.base import FloatArray, SplitRule
+
+LeafOrder = Literal["oriented", "rank"]
+Metric = Literal["iauc", "kendall"]
+
+MAX_DEPTH = 50
+"""Leaf scores of a tree of depth J are integers up to 2^J: exact in a double up to here."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """A learner's rule, oriented and cut by the grower.
+
+    Rows with ``sign * decision > sign * cut`` go left, the high side.
+    """
+
+    rule: SplitRule
+    cut: float = 0.0
+    sign: int = 1
+
+    def goes_left(self, X: FloatArray, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
+        """Tell which rows take the high side."""
+        value = self.rule.decision(X) if rows is None else self.rule.decision_at(X, rows)
+        return value > self.cut if self.sign > 0 else value < self.cut
+
+
+@dataclass(frozen=True)
+class Node:
+    """One cell of the partition: C_{depth, place} in the paper's notation.
+
+    Attributes
+    ----------
+    depth, place : int
+        Place counts the cells of a complete tree from left to right, from 0.
+    n, weight : int, float
+        Training rows in the cell and their case weight.
+    quantile : float
+        Mean position of the cell's responses in the training distribution, 0 to 1.
+    y_lower, y_median, y_upper : float
+        Quartiles of the cell's responses.
+    split : Split or None
+        None for a leaf.
+    left, right : int
+        Indices of the children in `Tree.nodes`, −1 for a leaf.
+    gain_kendall, gain_iauc : float
+        Concordant minus discordant weight of the pairs (of the triples) that the split separates.
+    """
+
+    depth: int
+    place: int
+    n: int
+    weight: float
+    quantile: float
+    y_lower: float
+    y_median: float
+    y_upper: float
+    split: Split | None = None
+    left: int = -1
+    right: int = -1
+    gain_kendall: float = 0.0
+    gain_iauc: float = 0.0
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the cell is not split."""
+        return self.split is None
+
+    @property
+    def number(self) -> int:
+        """Number in rpart's manner: 1 for the root, 2k and 2k + 1 for the children of k."""
+        return int(2**self.depth + self.place)
+
+    def gain(self, metric: Metric) -> float:
+        """Gain of the node's own split in C − D of the chosen criterion."""
+        return self.gain_kendall if metric == "kendall" else self.gain_iauc
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An oriented tree and the order of its leaves.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+        The root first, parents before children.
+    depth : int
+        Depth as grown (J of theory §6); pruning leaves it, so that scores keep their scale.
+    pairs, triples : float
+        Weight of all ordered pairs and triples of the training sample.
+    leaf_order : {"oriented", "rank"}
+    """
+
+    nodes: tuple[Node, ...]
+    depth: int
+    pairs: float
+    triples: float
+    leaf_order: LeafOrder = "oriented"
+
+    @cached_property
+    def oriented_leaves(self) -> tuple[int, ...]:
+        """Node indices of the leaves from left to right."""
+        return tuple(index for index, _ in self.walk() if self.nodes[index].is_leaf)
+
+    @cached_property
+    def leaves(self) -> tuple[int, ...]:
+        """Node indices of the leaves, best first."""
+        if self.leaf_order == "oriented":
+            return self.oriented_leaves
+        return tuple(sorted(self.oriented_leaves, key=lambda i: -self.nodes[i].quantile))
+
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """Score of each leaf, best first: 2^J (1 − k / 2^j) for the leaf C_{j,k} (theory §6).
+
+        The order by rank deals out the same scores in another order.
+        """
+        cells = (self.nodes[i] for i in self.oriented_leaves)
+        return np.array([2.0**self.depth * (1.0 - c.place / 2.0**c.depth) for c in cells])
+
+    @cached_property
+    def leaf_of_node(self) -> NDArray[np.intp]:
+        """Rank of each node among the leaves, best first from 0; −1 for inner nodes."""
+        table = np.full(len(self.nodes), -1, dtype=np.intp)
+        table[list(self.leaves)] = np.arange(len(self.leaves))
+        return table
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.oriented_leaves)
+
+    def walk(self, start: int = 0) -> Iterator[tuple[int, Node]]:
+        """Visit a branch in preorder, the high side first."""
+        stack = [start]
+        while stack:
+            index = stack.pop()
+            node = self.nodes[index]
+            yield index, node
+            if node.split is not None:
+                stack += [node.right, node.left]
+
+    def apply(self, X: FloatArray) -> NDArray[np.intp]:
+        """Route rows to their leaves, numbered best first from 0."""
+        found = np.empty(len(X), dtype=np.intp)
+        stack: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]
+        while stack:
+            index, rows = stack.pop()
+            node = self.nodes[index]
+            if node.split is None:
+                found[slice(None) if rows is None else rows] = self.leaf_of_node[index]
+                continue
+            left = node.split.goes_left(X, rows)
+            if rows is None:
+                stack += [(node.right, np.flatnonzero(~left)), (node.left, np.flatnonzero(left))]
+            elif len(rows):
+                stack += [(node.right, rows[~left]), (node.left, rows[left])]
+        return found
+
+    def score(self, X: FloatArray) -> NDArray[np.float64]:
+        """Score rows: higher is better."""
+        return self.scores[self.apply(X)]
+
+    def figure(self, metric: Metric) -> float:
+        """Training d_τ or triple IAUC of the oriented order: gains add up over nodes (theory §5)."""
+        total = self.pairs if metric == "kendall" else self.triples
+        return 0.5 + 0.5 * sum(node.gain(metric) for _, node in self.walk()) / total
+
+    def collapse(self, at: set[int]) -> Tree:
+        """Turn nodes into leaves and drop what hangs below them."""
+        kept: list[Node] = []
+
+        def copy(index: int) -> int:
+            node, place = self.nodes[index], len(kept)
+            kept.append(node)
+            if node.split is None or index in at:
+                kept[place] = replace(
+                    node, split=None, left=-1, right=-1, gain_kendall=0.0, gain_iauc=0.0
+                )
+            else:
+                left, right = copy(node.left), copy(node.right)
+                kept[place] = replace(node, left=left, right=right)
+            return place
+
+        copy(0)
+        return replace(self, nodes=tuple(kept))
