@@ -8,7 +8,7 @@ import numpy as np
 
 from crank.datasets.arguments import RandomState, generator, integer, number
 from crank.datasets.sample import Sample, sample_of
-from crank.errors import OptionError, listed
+from crank.errors import OptionError, did_you_mean, listed
 
 NoiseLaw: TypeAlias = Literal["normal", "student"]
 
@@ -55,11 +55,14 @@ def regression(
     True
     """
     if law not in get_args(NoiseLaw):
-        raise OptionError(f"law must be one of {listed(get_args(NoiseLaw))}; got {law!r}.")
+        raise OptionError(
+            f"law must be one of {listed(get_args(NoiseLaw))}; got {law!r}."
+            f"{did_you_mean(law, get_args(NoiseLaw))}"
+        )
+    n, p, scale = integer("n", n), integer("p", p, least=5), number("noise", noise, zero=True)
     rng = generator(random_state)
-    scale = number("noise", noise, zero=True)
-    x = rng.random((integer("n", n), integer("p", p, least=5)))
-    error = rng.standard_normal(len(x)) if law == "normal" else rng.standard_t(3.0, len(x))
+    x = rng.random((n, p))
+    error = rng.standard_normal(n) if law == "normal" else rng.standard_t(3.0, n)
     m = (
         10.0 * np.sin(np.pi * x[:, 0] * x[:, 1])
         + 20.0 * (x[:, 2] - 0.5) ** 2
@@ -114,10 +117,10 @@ def exponential_family(
     >>> bool((sample.optimal == x1 - x2**2 / 2).all())
     True
     """
+    n, p, slope = integer("n", n), integer("p", p, least=2), number("strength", strength)
     rng = generator(random_state)
-    slope = number("strength", strength, zero=False)
-    y = rng.random(integer("n", n))
-    x = rng.standard_normal((len(y), integer("p", p, least=2)))
+    y = rng.random(n)
+    x = rng.standard_normal((n, p))
     kappa = (slope * y)[:, np.newaxis]
     x[:, 0::2] += kappa
     x[:, 1::2] /= np.sqrt(1.0 + kappa)
@@ -132,7 +135,7 @@ def no_optimal_rule(n: int = 1000, random_state: RandomState = None) -> Sample:
     Y is uniform on [0, 1] and X given Y = y is N(|2y − 1|, (2y − 1)²). X tells how far Y lies from
     ½ and nothing of the side. A score that finds the largest Y's puts the smallest beside them:
     AUC_y(s) + AUC_{1−y}(s) = 1 for every score s, so every score has IAUC ½ and d_τ ½, and E[Y | X]
-    is constant; still x ranks well for y near 1, and −x for y near 0.
+    is constant. Yet x ranks better than chance for y near 1, and −x for y near 0.
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ def paper_toy(n: int = 100, random_state: RandomState = None) -> Sample:
 
     Y = m(X), where m(x) = (P(x) − P(0)) / (P(1) − P(0)), P(x) = z²(z + 1)(z + 1.5)(z + 2) and
     z = 25 (x − 0.5). X is uniform on [0.415, 0.51] with probability 0.8, on [0, 0.415] and on
-    [0.51, 1] with probability 0.1 each. In the middle m rises and falls by less than a millionth of
-    its range: least squares does not see it, yet eight rows out of ten are ranked there.
+    [0.51, 1] with probability 0.1 each. In the middle piece m rises and falls within about a
+    millionth of its range: least squares does not see it, yet eight rows out of ten lie there.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def paper_toy(n: int = 100, random_state: RandomState = None) -> Sample:
 def paper_sample() -> tuple[Sample, Sample]:
     """Return the data of the paper's table: 100 rows to train on, 2,000 to test on.
 
-    NumPy's legacy generator, whose stream is frozen, gives them back from seed 4529. It lies 2,000
-    draws further on when the test rows begin.
+    NumPy's legacy generator, whose stream is frozen, gives them back from seed 4529: the training
+    rows, then 2,000 draws that nothing uses, then the test rows.
 
     Returns
     -------
@@ -70,12 +70,12 @@ def _toy(uniforms: NDArray[np.float64], name: str) -> Sample:
     middle, low, high = 0.415 + 0.095 * place, 0.415 * place, 0.51 + 0.49 * place
     x = np.where(piece < 0.8, middle, np.where(piece < 0.9, low, high))
     y = _polynomial(x)
-    return sample_of(
-        x[:, np.newaxis], y, y.copy(), name, "y = m(x), the paper's polynomial, no noise"
-    )
+    description = "y = m(x), the paper's polynomial, no noise"
+    return sample_of(x[:, np.newaxis], y, y.copy(), name, description)
 
 
 def _polynomial(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Evaluate m, scaled so that m(0) = 0 and m(1) = 1."""
     z = 25.0 * (np.concatenate((x, [0.0, 1.0])) - 0.5)
     p = z**2 * (z + 1.0) * (z + 1.5) * (z + 2.0)
     scaled: NDArray[np.float64] = (p[:-2] - p[-2]) / (p[-1] - p[-2])

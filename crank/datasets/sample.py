@@ -24,7 +24,7 @@ class Sample:
         An optimal score at each row (any increasing transform is as good); None where no scoring
         rule is optimal at every threshold of y.
     name, description : str
-        The function that drew the sample, and its model in one line.
+        Where the sample comes from, and its model in one line.
 
     Examples
     --------
@@ -91,7 +91,14 @@ class Sample:
         return f"Sample(name={self.name!r}, n={n}, p={columns - 1}, {rule})"
 
 
-def sample_of(x: Floats, y: Floats, optimal: Floats | None, name: str, description: str) -> Sample:
+def sample_of(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    optimal: NDArray[np.float64] | None,
+    name: str,
+    description: str,
+) -> Sample:
+    """Name the columns: ``x`` alone, or ``x1``, ``x2``, …, then ``y``."""
     p = x.shape[1]
     columns = ["x"] if p == 1 else [f"x{j}" for j in range(1, p + 1)]
     frame = pd.DataFrame(x, columns=columns).assign(y=y)
