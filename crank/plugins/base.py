@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +74,12 @@ class SplitRule(ABC):
 
     @classmethod
     @abstractmethod
-    def from_dict(cls, d: Mapping[str, Any]) -> Self:
-        """Rebuild the rule that `to_dict` wrote; it must decide identically."""
+    def from_dict(cls, d: Mapping[str, Any]) -> SplitRule:
+        """Rebuild the rule that `to_dict` wrote; it must decide identically.
+
+        A learner with rules of several classes names one of them as its ``rule``, and that one's
+        ``from_dict`` tells them apart.
+        """
 
     def decision_at(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the decision values of some rows; override it to read only the columns needed."""
@@ -120,6 +124,10 @@ class SplitLearner(ABC):
     Then ``fit`` is called with the keyword ``levels`` as well (see `TrainingMatrix`)."""
     exports_onnx: ClassVar[bool] = False
     """Whether its rules override ``to_onnx``."""
+    requires: ClassVar[Mapping[str, str]] = {}
+    """Packages that fitting imports, each with what to pip install for it, for instance
+    ``{"lightgbm": "crank-rank[lightgbm]"}``. They are looked for, not imported, when the learner
+    is asked for; rules must be read and decide without them."""
 
     @abstractmethod
     def fit(
