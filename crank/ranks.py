@@ -52,6 +52,11 @@ class Ranks:
         """Mid-distribution value of each y, in (0, 1)."""
         return (self.below + self.upto) / (2.0 * self.total)
 
+    def subset(self, keep: NDArray[np.bool_]) -> Ranks:
+        """Rank some of the rows anew, chosen by position, without sorting again."""
+        weight = None if self.unweighted else self.weight[keep]
+        return _ranked(self.row[keep], self.y[keep], weight)
+
 
 def rank(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> Ranks:
     """Sort y once and for all.
@@ -71,10 +76,15 @@ def rank(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> Ranks:
     ([1, 0, 2], [0, 1, 1], [0.0, 1.0, 1.0], 2.0)
     """
     row = np.argsort(y, kind="stable")
-    y_sorted = np.asarray(y, dtype=np.float64)[row]
+    w = None if weight is None else np.asarray(weight, dtype=np.float64)[row]
+    return _ranked(row, np.asarray(y, dtype=np.float64)[row], w)
+
+
+def _ranked(
+    row: NDArray[np.intp], y_sorted: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> Ranks:
     n = len(row)
-    unweighted = weight is None
-    w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)[row]
+    w = np.ones(n) if weight is None else weight
     new = np.empty(n, dtype=bool)
     new[0] = True
     np.not_equal(y_sorted[1:], y_sorted[:-1], out=new[1:])
@@ -95,5 +105,5 @@ def rank(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> Ranks:
         upto=upto_group[group],
         pairs=float(mass @ below_group),
         triples=float((mass * above_group) @ below_group),
-        unweighted=unweighted,
+        unweighted=weight is None,
     )
