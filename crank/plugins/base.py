@@ -86,9 +86,17 @@ class SplitRule(ABC):
         return self.decision(X[rows])
 
     def describe(self, names: Sequence[str]) -> str:
-        """Say in one line which rows go left, e.g. ``log(carat) > 0.31``."""
+        """Say in one line which rows go left, e.g. ``log(carat) > 0.31``.
+
+        Rules of a learner that takes categories get the keyword ``levels`` as well: for each
+        column its level names, or None.
+        """
         used = ", ".join(names[j] for j in sorted(self.credit())) or "all columns"
         return f"{type(self).__name__}({used}) > 0"
+
+    def describe_right(self, names: Sequence[str]) -> str:
+        """Say in one line which rows go right; by default those that do not go left."""
+        return f"not ({self.describe(names)})"
 
     def credit(self) -> dict[int, float]:
         """Return the share of the node's gain that each column earned; shares sum to 1.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -103,6 +103,17 @@ class StumpRule(SplitRule):
         if self.threshold is None:
             return f"{name} is {'missing' if self.missing_left else 'not missing'}"
         return f"{name} {'>' if self.above else '<'} {self.threshold:.6g}"
+
+    def describe_right(
+        self, names: Sequence[str], levels: Sequence[Sequence[str] | None] | None = None
+    ) -> str:
+        """Say which rows go right."""
+        if self.levels is not None:
+            other = replace(self, levels=self.levels[::-1], missing_left=not self.missing_left)
+            return other.describe(names, levels)
+        if self.threshold is None:
+            return replace(self, missing_left=not self.missing_left).describe(names)
+        return f"{names[self.column]} {'<=' if self.above else '>='} {self.threshold:.6g}"
 
     def credit(self) -> dict[int, float]:
         """Give the whole gain to the one column."""

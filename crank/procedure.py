@@ -1,0 +1,179 @@
+"""The whole procedure on arrays: grow, cross-validate, prune, order the leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.criteria import get_criterion
+from crank.errors import DataError
+from crank.grow import grow
+from crank.options import TreeOptions
+from crank.plugins.base import FloatArray, SplitLearner, TrainingMatrix
+from crank.progress import track
+from crank.prune import PruningPath, weakest_links
+from crank.ranks import Ranks, rank
+from crank.tree import LeafOrder, Metric, Tree
+from crank.validate import (
+    Estimate,
+    FoldTree,
+    Validation,
+    choose_step,
+    fold_trees,
+    heldout_figures,
+    pooled_estimate,
+)
+
+
+@dataclass(frozen=True)
+class FittedTree:
+    """A tree with its history.
+
+    Attributes
+    ----------
+    tree : Tree
+        Pruned and with its leaves in their final order.
+    path : PruningPath
+        Of the tree as grown.
+    training, crossvalidated : dict
+        Figures of `tree` by name, "iauc" and "kendall"; those that y does not allow are missing.
+    validation : Validation or None
+        None if no cross-validation was run.
+    """
+
+    tree: Tree
+    path: PruningPath
+    training: dict[str, Estimate]
+    crossvalidated: dict[str, Estimate]
+    validation: Validation | None
+
+
+def fit_tree(
+    X: FloatArray,
+    y: NDArray[np.float64],
+    *,
+    learner: SplitLearner,
+    options: TreeOptions,
+    levels: tuple[int, ...] | None = None,
+    weight: NDArray[np.float64] | None = None,
+    progress: bool | None = None,
+) -> FittedTree:
+    """Fit a ranking tree to arrays that have been checked.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Design; NaN is missing.
+    y : ndarray of shape (n,)
+        Finite responses.
+    learner : SplitLearner
+    options : TreeOptions
+    levels : tuple of int, optional
+        Number of levels of the columns that hold category codes, 0 for numbers.
+    weight : ndarray of shape (n,), optional
+        Positive case weights.
+    progress : bool, optional
+        By default a bar is shown on a terminal when cross-validation takes a while.
+    """
+    ranks = rank(y, weight)
+    metric = judged_by(options.criterion, ranks)
+    data = TrainingMatrix(X, levels or (0,) * X.shape[1], options.threads)
+    criterion = get_criterion(options.criterion)
+    seed = np.random.SeedSequence(options.random_state)
+    node_seed = int(seed.spawn(1)[0].generate_state(1)[0])
+
+    def grow_on(rows: Ranks) -> Tree:
+        return grow(
+            data,
+            rows,
+            learner,
+            criterion,
+            max_depth=options.max_depth,
+            min_samples_leaf=options.min_samples_leaf,
+            seed=node_seed,
+        )
+
+    path = weakest_links(grow_on(ranks), metric)
+    if options.prune is None:
+        order: LeafOrder = "rank" if options.leaf_order == "rank" else "oriented"
+        if options.leaf_order == "auto" and criterion.name == "spearman":
+            order = "rank"
+        tree = replace(path.tree, leaf_order=order)
+        return FittedTree(tree, path, in_sample(tree, X, ranks), {}, None)
+
+    trees = fold_trees(
+        ranks,
+        grow_on,
+        metric,
+        folds=options.cv,
+        repeats=options.cv_repeats,
+        rng=np.random.default_rng(seed),
+    )
+    n_fits = options.cv * options.cv_repeats
+    folds = list(track(trees, n_fits, "cross-validation", show=progress))
+    validation, order = judge(path, folds, X, options)
+    step = validation.step if options.prune == "cv" else validation.step_1se
+    tree = replace(path.subtree(step), leaf_order=order)
+    price = path.typical_alphas[step]
+    crossvalidated = {
+        name: pooled_estimate(folds, X, price, order, name, options.cv)
+        for name in measurable(ranks)
+    }
+    return FittedTree(tree, path, in_sample(tree, X, ranks), crossvalidated, validation)
+
+
+def judge(
+    path: PruningPath, folds: list[FoldTree], X: FloatArray, options: TreeOptions
+) -> tuple[Validation, LeafOrder]:
+    """Choose how far to prune, and in which order to put the leaves, from the same folds."""
+    order: LeafOrder = "rank" if options.leaf_order == "rank" else "oriented"
+    prices = path.typical_alphas
+    heldout = np.array([heldout_figures(fold, X, prices, order) for fold in folds])
+    best, smallest = choose_step(heldout, options.cv)
+    if options.leaf_order == "auto":
+        step = best if options.prune == "cv" else smallest
+        by_rank = np.array([heldout_figures(f, X, prices[step : step + 1], "rank") for f in folds])
+        ahead = by_rank[:, 0] - heldout[:, step]
+        if np.nanmean(ahead) > np.nanstd(ahead, ddof=1) / np.sqrt(options.cv):
+            order = "rank"
+    return Validation(path.metric, options.cv, options.cv_repeats, heldout, best, smallest), order
+
+
+def judged_by(criterion: str, ranks: Ranks) -> Metric:
+    """Choose the figure to prune by, and refuse responses that cannot be ranked.
+
+    A response with two distinct values has no triples: only τ, the AUC then, is defined.
+    """
+    distinct = int(ranks.group[-1]) + 1
+    if distinct < 2:
+        raise DataError(
+            f"y is constant ({ranks.y[0]:g} in {len(ranks.y)} rows): there is nothing to rank. "
+            "Allowed: at least two distinct values."
+        )
+    metric = get_criterion(criterion).metric
+    if distinct == 2 and criterion == "iauc":
+        raise DataError(
+            "criterion='iauc' needs at least three distinct values of y; got 2. "
+            "Use criterion='kendall', which maximises the AUC of a binary y."
+        )
+    return "kendall" if distinct == 2 else metric
+
+
+def measurable(ranks: Ranks) -> tuple[Metric, ...]:
+    """Name the figures that the response allows."""
+    return ("iauc", "kendall") if ranks.triples > 0 else ("kendall",)
+
+
+def in_sample(tree: Tree, X: FloatArray, ranks: Ranks) -> dict[str, Estimate]:
+    """Training figures of a tree, with standard errors that ignore how it was chosen."""
+    from crank import metrics
+
+    score = tree.score(X)[ranks.row]
+    weights = None if ranks.unweighted else ranks.weight
+    found = {}
+    for name in measurable(ranks):
+        result = metrics.concordance(ranks.y, score, metric=name, weights=weights)
+        found[name] = Estimate(result.estimate, result.se, result.ci_low, result.ci_high)
+    return found

@@ -1,0 +1,75 @@
+"""A progress bar that appears only on a terminal, and only when the work takes a while."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import TextIO, TypeVar
+
+T = TypeVar("T")
+
+PATIENCE = 1.0
+"""Seconds before anything is shown."""
+WIDTH = 30
+
+
+def track(
+    items: Iterable[T],
+    total: int,
+    label: str,
+    *,
+    show: bool | None = None,
+    stream: TextIO | None = None,
+    patience: float = PATIENCE,
+) -> Iterator[T]:
+    """Yield the items and show how many are done.
+
+    Parameters
+    ----------
+    items : iterable
+    total : int
+    label : str
+        What is being done, e.g. ``"cross-validation"``.
+    show : bool, optional
+        By default a bar is shown on a terminal only.
+    stream : file, optional
+        Standard error by default.
+    patience : float
+        Seconds before the bar appears.
+
+    Examples
+    --------
+    >>> list(track("ab", 2, "letters"))
+    ['a', 'b']
+    """
+    out = stream if stream is not None else sys.stderr
+    visible = out.isatty() if show is None else show
+    start = time.monotonic()
+    shown = False
+    try:
+        for done, item in enumerate(items, 1):
+            yield item
+            elapsed = time.monotonic() - start
+            if visible and elapsed >= patience:
+                out.write("\r" + bar(done, total, label, elapsed))
+                out.flush()
+                shown = True
+    finally:
+        if shown:
+            out.write("\r" + " " * len(bar(total, total, label, 0.0)) + "\r")
+            out.flush()
+
+
+def bar(done: int, total: int, label: str, elapsed: float) -> str:
+    """Draw one line.
+
+    Examples
+    --------
+    >>> bar(1, 3, "cross-validation", 2.0)
+    'cross-validation ━━━━━━━━━━                     1/3  4 s left   '
+    """
+    filled = WIDTH * done // total
+    left = elapsed / done * (total - done)
+    line = f"{label} {'━' * filled}{' ' * (WIDTH - filled)} {done}/{total}  {left:.0f} s left"
+    return line.ljust(len(label) + WIDTH + 18)
