@@ -34,9 +34,6 @@ class MissingExtraError(CrankError, ImportError):
     """An optional package is needed and not installed."""
 
 
-class NotFittedError(CrankError, ValueError, AttributeError):
-    """An estimator was used before it was fitted."""
-
 
 def listed(values: Iterable[object], most: int = 12) -> str:
     """Join names for a message, cut after ``most`` of them."""

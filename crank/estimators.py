@@ -1,0 +1,176 @@
+"""scikit-learn estimators: arrays in, scores out; for pipelines, searches and cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from crank import metrics
+from crank.errors import DataError
+from crank.options import TreeOptions
+from crank.plugins.base import SplitLearner
+from crank.plugins.registry import get_learner
+from crank.procedure import fit_tree
+
+
+class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """An oriented ranking tree as a scikit-learn estimator.
+
+    Parameters
+    ----------
+    learner : str or SplitLearner
+        How a node is split; see `crank.learners`.
+    learner_params : mapping, optional
+        Settings of the learner.
+    criterion : {"crank", "kendall", "iauc", "spearman"}
+        What a split maximises.
+    max_depth, min_samples_leaf : int
+        Limits of the tree.
+    leaf_order : {"auto", "oriented", "rank"}
+        See `crank.fit`.
+    prune : {"cv", "1se", None}
+        Unlike `crank.fit`, an estimator does not prune unless it is asked to: outer
+        cross-validation is scikit-learn's business.
+    cv, cv_repeats : int
+        Folds of the pruning, and how often they are drawn anew.
+    random_state : int, RandomState or None
+    n_jobs : int
+        Threads.
+
+    Attributes
+    ----------
+    tree_ : crank.tree.Tree
+    path_ : crank.prune.PruningPath
+    validation_ : crank.validate.Validation or None
+    n_features_in_ : int
+    feature_names_in_ : ndarray, if X had column names
+
+    Examples
+    --------
+    >>> from crank import RankingTree, datasets
+    >>> train, test = datasets.paper_sample()
+    >>> tree = RankingTree(criterion="iauc", max_depth=3).fit(train.X, train.y)
+    >>> round(tree.score(test.X, test.y), 3)
+    0.942
+    """
+
+    def __init__(
+        self,
+        learner: str | SplitLearner = "stump",
+        *,
+        learner_params: Mapping[str, Any] | None = None,
+        criterion: str = "crank",
+        max_depth: int = 6,
+        min_samples_leaf: int = 1,
+        leaf_order: Literal["auto", "oriented", "rank"] = "auto",
+        prune: Literal["cv", "1se"] | None = None,
+        cv: int = 10,
+        cv_repeats: int = 1,
+        random_state: Any = None,
+        n_jobs: int = 1,
+    ) -> None:
+        self.learner = learner
+        self.learner_params = learner_params
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.leaf_order = leaf_order
+        self.prune = prune
+        self.cv = cv
+        self.cv_repeats = cv_repeats
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            NaN is a missing value, for learners that take them.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Rows of weight 0 are as if absent.
+        """
+        options = TreeOptions(
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            leaf_order=self.leaf_order,
+            prune=self.prune,
+            cv=self.cv,
+            cv_repeats=self.cv_repeats,
+            random_state=_seed(self.random_state),
+            n_jobs=self.n_jobs,
+        )
+        learner = get_learner(self.learner, self.learner_params)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if learner.takes_missing else True,
+            ensure_min_samples=2,
+            y_numeric=True,
+        )
+        y = np.asarray(y, dtype=np.float64)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            used = weight > 0
+            if not used.any():
+                raise DataError("sample_weight is 0 in all rows. Allowed: some positive weights.")
+            if not used.all():
+                X, y, weight = X[used], y[used], weight[used]
+        fitted = fit_tree(X, y, learner=learner, options=options, weight=weight)
+        self.tree_ = fitted.tree
+        self.path_ = fitted.path
+        self.validation_ = fitted.validation
+        self._takes_missing = learner.takes_missing
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Score rows: higher ranks better."""
+        return self.tree_.scores[self.apply(X)]
+
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """Return the leaf of each row, 0 for the best."""
+        check_is_fitted(self, "tree_")
+        X = validate_data(
+            self,
+            X,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if self._takes_missing else True,
+            reset=False,
+        )
+        return self.tree_.apply(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the triple IAUC of the ranking: 1 is perfect, 1/2 random, 0 reversed.
+
+        A response with two distinct values has no triples; its score is the AUC.
+        """
+        figure = metrics.iauc if len(np.unique(y)) > 2 else metrics.kendall
+        return float(figure(y, self.predict(X), weights=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            tags.input_tags.allow_nan = get_learner(self.learner, self.learner_params).takes_missing
+        except Exception:  # a bad learner is reported by fit, not by its tags
+            tags.input_tags.allow_nan = False
+        return tags
+
+
+def _seed(random_state: Any) -> int | None:
+    if random_state is None or isinstance(random_state, int):
+        return random_state
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return int(check_random_state(random_state).randint(2**31))

@@ -1,0 +1,240 @@
+"""The fitted model: a frozen record whose short methods call the functions that do the work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.design import DesignSpec
+from crank.errors import DataError, OptionError
+from crank.options import TreeOptions, one_of, whole
+from crank.plugins.base import FloatArray
+from crank.prune import PruningPath
+from crank.table import Table
+from crank.tree import Metric, Tree
+from crank.validate import Estimate, Validation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from crank.report.summary import Summary
+
+PREDICTIONS = ("score", "leaf", "quantile", "median")
+
+
+@dataclass(frozen=True)
+class LearnerInfo:
+    """Which split learner made the tree, and how it was set."""
+
+    name: str
+    params: Mapping[str, Any]
+    takes_missing: bool
+    takes_categories: bool
+
+
+@dataclass(frozen=True)
+class TrainingInfo:
+    """What is kept of the training data: counts, not rows.
+
+    Attributes
+    ----------
+    n, n_dropped : int
+        Rows used, and rows left out because of missing values.
+    weighted : bool
+    figures, crossvalidated : dict of Estimate
+        By name, "iauc" and "kendall". The first are optimistic: the tree has seen these rows.
+    """
+
+    n: int
+    n_dropped: int
+    weighted: bool
+    figures: Mapping[str, Estimate]
+    crossvalidated: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, repr=False)
+class RankingModel:
+    """An oriented ranking tree with its formula; made by `crank.fit`, never changed afterwards.
+
+    Attributes
+    ----------
+    formula : str
+    response : str
+        Left side of the formula.
+    design : DesignSpec
+        How raw columns become design columns.
+    tree : Tree
+    path : PruningPath
+        Of the tree as grown.
+    options : TreeOptions
+    learner : LearnerInfo
+    training : TrainingInfo
+    validation : Validation or None
+    """
+
+    formula: str
+    response: str
+    design: DesignSpec
+    tree: Tree
+    path: PruningPath
+    options: TreeOptions
+    learner: LearnerInfo
+    training: TrainingInfo
+    validation: Validation | None = None
+    pruned_by: str = field(default="none")
+
+    def design_matrix(
+        self, data: Any, *, unknown: Literal["error", "missing"] = "error"
+    ) -> FloatArray:
+        """Build the design of new data, as it was built in training."""
+        one_of("unknown", unknown, ("error", "missing"))
+        X = self.design.matrix(Table.read(data), unknown=unknown)
+        if not self.learner.takes_missing:
+            refuse_missing(X, self.design, self.learner.name)
+        return X
+
+    def predict(
+        self,
+        data: Any,
+        type: str = "score",
+        *,
+        unknown: Literal["error", "missing"] = "error",
+    ) -> NDArray[Any]:
+        """Rank new data.
+
+        Parameters
+        ----------
+        data : data frame
+            With the raw columns of the formula's right side.
+        type : {"score", "leaf", "quantile", "median"}
+            The ranking score (higher is better); the leaf, 0 for the best; the mean position of
+            the leaf's training responses in their distribution, 0 to 1; their median.
+        unknown : {"error", "missing"}
+            What to do with a category level that training did not have.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        one_of("type", type, PREDICTIONS)
+        leaf = self.tree.apply(self.design_matrix(data, unknown=unknown))
+        if type == "leaf":
+            return leaf
+        return self._leaf_values(type)[leaf]
+
+    def _leaf_values(self, type: str) -> NDArray[np.float64]:
+        if type == "score":
+            return self.tree.scores
+        name = {"quantile": "quantile", "median": "y_median"}[type]
+        return np.array([getattr(self.tree.nodes[i], name) for i in self.tree.leaves])
+
+    def prune(self, *, alpha: float | None = None, n_leaves: int | None = None) -> RankingModel:
+        """Return a smaller model without refitting.
+
+        Parameters
+        ----------
+        alpha : float
+            Price of a leaf in units of the figure: the best subtree at that price.
+        n_leaves : int
+            The largest subtree of the pruning path with at most so many leaves.
+        """
+        if (alpha is None) == (n_leaves is None):
+            raise OptionError("prune takes either alpha or n_leaves. Give exactly one of them.")
+        if n_leaves is not None:
+            whole("n_leaves", n_leaves, 1)
+            step = self.path.step_with_leaves(n_leaves)
+            how = f"by hand to n_leaves = {n_leaves}"
+        else:
+            assert alpha is not None
+            if not alpha >= 0.0:
+                raise OptionError(f"alpha={alpha!r} is not allowed. Allowed: a number from 0 up.")
+            step = self.path.step_at_alpha(alpha)
+            how = f"by hand at alpha = {alpha:g}"
+        tree = replace(self.path.subtree(step), leaf_order=self.tree.leaf_order)
+        # figures of another tree are not figures of this one; the path's are exact
+        training = replace(self.training, figures={}, crossvalidated={})
+        return replace(self, tree=tree, training=training, pruned_by=how)
+
+    def pruning_path(self) -> pd.DataFrame:
+        """Return the pruning table: a row for each subtree, from the largest to the root."""
+        from crank.report.tables import pruning_table
+
+        return pruning_table(self.path, self.validation)
+
+    def tidy(self) -> pd.DataFrame:
+        """Return a row for each leaf, best first."""
+        from crank.report.tables import leaf_table
+
+        return leaf_table(self)
+
+    def nodes(self) -> pd.DataFrame:
+        """Return a row for each node, in the order in which the tree is printed."""
+        from crank.report.tables import node_table
+
+        return node_table(self)
+
+    def glance(self) -> pd.DataFrame:
+        """Return one row that describes the whole model."""
+        from crank.report.tables import glance_table
+
+        return glance_table(self)
+
+    def importance(self, metric: Metric | None = None) -> pd.DataFrame:
+        """Return each term's share of what the tree achieves on its training data.
+
+        The importances sum to Kendall's τ of the tree, or to 2 IAUC − 1 (theory §5).
+        """
+        from crank.report.tables import importance_table
+
+        return importance_table(self, metric or self.path.metric)
+
+    def rules(self) -> str:
+        """Return one line for each leaf, best first."""
+        from crank.report.text import rules_text
+
+        return rules_text(self)
+
+    def summary(self) -> Summary:
+        """Describe the model as R would; print it."""
+        from crank.report.summary import summarise
+
+        return summarise(self)
+
+    def evaluate(
+        self, data: Any, *, weights: Any = None, alpha: float = 0.05, unknown: Any = "error"
+    ) -> pd.DataFrame:
+        """Judge the model on data that it has not seen.
+
+        Returns
+        -------
+        DataFrame
+            A row for each of kendall, iauc and iauc_uniform: estimate, se, ci_low, ci_high, n.
+        """
+        from crank.evaluate import evaluate
+
+        return evaluate(self, data, weights=weights, alpha=alpha, unknown=unknown)
+
+    def __str__(self) -> str:
+        from crank.report.text import tree_text
+
+        return tree_text(self)
+
+    def __repr__(self) -> str:
+        leaves, kind = self.tree.n_leaves, f"{self.options.criterion} × {self.learner.name}"
+        return f"<RankingModel {self.formula!r}: {leaves} leaves, {kind}, n = {self.training.n}>"
+
+
+def refuse_missing(X: FloatArray, design: DesignSpec, learner: str) -> None:
+    """Raise if a learner that takes no missing values would meet some."""
+    missing = np.isnan(X)
+    if missing.any():
+        column = int(np.flatnonzero(missing.any(axis=0))[0])
+        raise DataError(
+            f"column {design.names[column]!r} is missing in {int(missing[:, column].sum())} of "
+            f"{len(X)} rows, and learner {learner!r} takes no missing values. Drop those rows, "
+            "fill them, or use a learner that takes them (see crank.learners())."
+        )

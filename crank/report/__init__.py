@@ -1,0 +1,1 @@
+"""Reports: whatever a person reads of a model."""

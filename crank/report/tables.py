@@ -1,0 +1,152 @@
+"""Tables of a model as data frames, with stable column names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from crank.options import one_of
+from crank.prune import PruningPath
+from crank.report.text import conditions, leaf_rules
+from crank.tree import Metric
+from crank.validate import Validation
+
+if TYPE_CHECKING:
+    from crank.model import RankingModel
+
+
+def leaf_table(model: RankingModel) -> pd.DataFrame:
+    """Tabulate the leaves, best first.
+
+    Columns: leaf, score, n, share (of the case weight), quantile, y_lower, y_median, y_upper
+    (quartiles of y), rule.
+    """
+    tree = model.tree
+    cells = [tree.nodes[i] for i in tree.leaves]
+    return pd.DataFrame(
+        {
+            "leaf": np.arange(len(cells)),
+            "score": tree.scores,
+            "n": [c.n for c in cells],
+            "share": [c.weight / tree.nodes[0].weight for c in cells],
+            "quantile": [c.quantile for c in cells],
+            "y_lower": [c.y_lower for c in cells],
+            "y_median": [c.y_median for c in cells],
+            "y_upper": [c.y_upper for c in cells],
+            "rule": leaf_rules(model),
+        }
+    )
+
+
+def node_table(model: RankingModel) -> pd.DataFrame:
+    """Tabulate the nodes in the order of printing.
+
+    Columns: node (1 for the root, 2k and 2k + 1 for the children of k), depth, condition (that
+    leads from the parent), n, weight, quantile, y_lower, y_median, y_upper, gain_kendall and
+    gain_iauc (what the node's split adds to τ and to 2 IAUC − 1), is_leaf, leaf and score (missing
+    for inner nodes).
+    """
+    tree = model.tree
+    triples = tree.triples or np.nan
+    rows = []
+    for index, node, path in conditions(model):
+        leaf = tree.leaf_of_node[index]
+        rows.append(
+            {
+                "node": node.number,
+                "depth": node.depth,
+                "condition": path[-1] if path else "root",
+                "n": node.n,
+                "weight": node.weight,
+                "quantile": node.quantile,
+                "y_lower": node.y_lower,
+                "y_median": node.y_median,
+                "y_upper": node.y_upper,
+                "gain_kendall": node.gain_kendall / tree.pairs,
+                "gain_iauc": node.gain_iauc / triples,
+                "is_leaf": node.is_leaf,
+                "leaf": leaf if node.is_leaf else pd.NA,
+                "score": tree.scores[leaf] if node.is_leaf else np.nan,
+            }
+        )
+    return pd.DataFrame(rows).astype({"leaf": "Int64"})
+
+
+def glance_table(model: RankingModel) -> pd.DataFrame:
+    """Describe the model in one row.
+
+    Columns: formula, n, n_dropped, criterion, learner, depth, n_leaves, leaf_order, pruned, then
+    iauc, kendall (training) and cv_iauc, cv_kendall (cross-validated), each followed by its
+    standard error (…_se); missing where they were not computed.
+    """
+    tree = model.tree
+    row: dict[str, object] = {
+        "formula": model.formula,
+        "n": model.training.n,
+        "n_dropped": model.training.n_dropped,
+        "criterion": model.options.criterion,
+        "learner": model.learner.name,
+        "depth": max(tree.nodes[i].depth for i in tree.leaves),
+        "n_leaves": tree.n_leaves,
+        "leaf_order": tree.leaf_order,
+        "pruned": model.pruned_by,
+    }
+    sources = (("", model.training.figures), ("cv_", model.training.crossvalidated))
+    for prefix, figures in sources:
+        for name in ("iauc", "kendall"):
+            found = figures.get(name)
+            row[prefix + name] = found.estimate if found else np.nan
+            row[f"{prefix}{name}_se"] = found.se if found else np.nan
+    return pd.DataFrame([row])
+
+
+def pruning_table(path: PruningPath, validation: Validation | None) -> pd.DataFrame:
+    """Tabulate the pruning path, as rpart's cp table.
+
+    Columns: alpha, n_leaves, training, and after cross-validation heldout, se and chosen ("cv" for
+    the best step, "1se" for the smallest tree within one standard error of it).
+    """
+    table = pd.DataFrame(
+        {
+            "alpha": path.alphas,
+            "n_leaves": [step.n_leaves for step in path.steps],
+            "training": [step.figure for step in path.steps],
+        }
+    )
+    table.attrs["metric"] = path.metric
+    if validation is not None:
+        table["heldout"] = validation.estimate
+        table["se"] = validation.se
+        chosen = [""] * len(table)
+        for step, name in ((validation.step, "cv"), (validation.step_1se, "1se")):
+            chosen[step] = f"{chosen[step]} {name}".strip()
+        table["chosen"] = chosen
+    return table
+
+
+def importance_table(model: RankingModel, metric: Metric) -> pd.DataFrame:
+    """Give each node's gain to the terms that earned it.
+
+    Columns: term, importance (sums to τ of the tree in its oriented order, or to 2 IAUC − 1),
+    share.
+    """
+    one_of("metric", metric, ("kendall", "iauc"))
+    tree = model.tree
+    total = tree.pairs if metric == "kendall" else tree.triples
+    columns = np.zeros(len(model.design.names))
+    for _, node in tree.walk():
+        if node.split is None:
+            continue
+        credit = node.split.rule.credit()
+        if not credit:
+            columns += node.gain(metric) / total / len(columns)
+        for column, share in credit.items():
+            columns[column] += share * node.gain(metric) / total
+    table = pd.DataFrame({"term": model.design.terms, "importance": columns})
+    table = table.groupby("term", sort=False, as_index=False)["importance"].sum()
+    table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+    whole = table["importance"].sum()
+    table["share"] = table["importance"] / whole if whole else 0.0
+    return table

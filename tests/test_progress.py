@@ -1,0 +1,46 @@
+"""The progress bar: seen on a terminal when it is worth it, never in a pipe."""
+
+import io
+
+import pytest
+
+from crank.progress import track
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_the_bar_and_clears_it():
+    out = Terminal()
+    assert list(track(range(3), 3, "folds", stream=out, patience=0.0)) == [0, 1, 2]
+    text = out.getvalue()
+    assert "2/3" in text
+    assert text.endswith("\r")
+
+
+def test_a_pipe_shows_nothing():
+    out = io.StringIO()
+    list(track(range(3), 3, "folds", stream=out, patience=0.0))
+    assert out.getvalue() == ""
+
+
+def test_short_work_shows_nothing():
+    out = Terminal()
+    list(track(range(3), 3, "folds", stream=out, patience=1e9))
+    assert out.getvalue() == ""
+
+
+def test_an_interrupt_clears_the_bar_and_passes_through():
+    out = Terminal()
+
+    def work():
+        yield 1
+        raise KeyboardInterrupt
+
+    tracked = track(work(), 2, "folds", stream=out, patience=0.0)
+    assert next(tracked) == 1
+    with pytest.raises(KeyboardInterrupt):
+        next(tracked)
+    assert out.getvalue().endswith("\r")
