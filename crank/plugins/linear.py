@@ -1,0 +1,171 @@
+"""The linear rule: a weighted sum of standardised columns, compared with a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.plugins import fields
+from crank.plugins.base import FloatArray, SplitRule
+from crank.plugins.newton import LossName, fit_linear
+from crank.plugins.standardise import Standardiser, row_blocks
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRule(SplitRule):
+    """Σ coefficient · (x − centre) / scale + bias; a missing value contributes nothing.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        The columns with a coefficient other than 0.
+    coef, centre, scale : ndarray of float64
+        For those columns; the coefficients are standardised ones.
+    bias : float
+    """
+
+    columns: NDArray[np.intp]
+    coef: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    bias: float
+
+    @classmethod
+    def of(cls, standardiser: Standardiser, coef: NDArray[np.float64], bias: float) -> Self | None:
+        """Keep the columns that matter; None if none does."""
+        columns = np.flatnonzero(coef)
+        if not len(columns) or not np.isfinite(coef).all():
+            return None
+        kept = standardiser.pick(columns)
+        return cls(columns, coef[columns], kept.centre, kept.scale, float(bias))
+
+    def decision(self, X: FloatArray) -> NDArray[np.float64]:
+        """Evaluate the sum, a block of rows at a time."""
+        return self._evaluate(X, None)
+
+    def decision_at(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Evaluate the sum for some rows, which are never copied all at once."""
+        return self._evaluate(X, rows)
+
+    def _evaluate(self, X: FloatArray, rows: NDArray[np.intp] | None) -> NDArray[np.float64]:
+        standardiser = Standardiser(self.centre, self.scale)
+        value = np.empty(len(X) if rows is None else len(rows))
+        every = len(self.columns) == X.shape[1]
+        for block in row_blocks(len(value)):
+            part = X[block] if rows is None else X[rows[block]]
+            Z = standardiser.apply(part if every else part[:, self.columns])
+            value[block] = Z @ self.coef
+        return value + self.bias
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the coefficients as JSON types."""
+        return {
+            "kind": "linear",
+            "columns": self.columns.tolist(),
+            "coef": self.coef.tolist(),
+            "centre": self.centre.tolist(),
+            "scale": self.scale.tolist(),
+            "bias": self.bias,
+        }
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, Any]) -> Self:
+        """Rebuild a rule."""
+        columns = fields.indices(d, "columns")
+        coef, centre, scale = (
+            fields.numbers(d, name, len(columns)) for name in ("coef", "centre", "scale")
+        )
+        scale = fields.above_zero("scale", scale)
+        return cls(columns, coef, centre, scale, fields.number(d, "bias"))
+
+    def describe(self, names: Sequence[str]) -> str:
+        """Show the three largest standardised coefficients.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> std = Standardiser(np.zeros(4), np.ones(4))
+        >>> rule = LinearRule.of(std, np.array([0.5, -2.0, 0.1, 1.0]), -0.25)
+        >>> rule.describe(["a", "b", "c", "d"])
+        '−2 b + 1 d + 0.5 a + … (1 more) > 0.25, standardised'
+        """
+        largest = np.argsort(-np.abs(self.coef), kind="stable")[:3]
+        terms = [
+            f"{_signed(self.coef[j], j == largest[0])} {names[self.columns[j]]}" for j in largest
+        ]
+        more = len(self.columns) - len(largest)
+        if more:
+            terms.append(f"+ … ({more} more)")
+        return f"{' '.join(terms)} > {_plain(-self.bias)}, standardised"
+
+    def credit(self) -> dict[int, float]:
+        """Share the gain in proportion to the absolute standardised coefficients."""
+        size = np.abs(self.coef) / np.abs(self.coef).max()
+        share = size / size.sum()
+        return {int(j): float(s) for j, s in zip(self.columns, share, strict=True)}
+
+
+def _plain(value: float) -> str:
+    return f"{value + 0.0:.3g}".replace("-", "−")
+
+
+def _signed(value: float, first: bool) -> str:
+    if first:
+        return _plain(value)
+    return f"{'−' if value < 0 else '+'} {_plain(abs(value))}"
+
+
+def place_bias(value: NDArray[np.float64], bias: float) -> float:
+    """Move a bias midway between the training values on either side of it.
+
+    Parameters
+    ----------
+    value : ndarray of shape (m,)
+        Decision values of the training rows without the bias.
+    bias : float
+
+    Returns
+    -------
+    float
+        The new bias. No training row changes sides: where rounding would move one, or all lie
+        on one side, the old bias stays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> place_bias(np.array([1.0, 2.0, 4.0, 5.0]), -3.9)
+    -3.0
+    """
+    left = value + bias > 0.0
+    if left.all() or not left.any():
+        return bias
+    middle = float(value[~left].max()) / 2.0 + float(value[left].min()) / 2.0
+    return -middle if np.array_equal(value - middle > 0.0, left) else bias
+
+
+def fit_linear_rule(
+    standardiser: Standardiser,
+    Z: NDArray[np.float64],
+    label: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    *,
+    penalty: float,
+    loss: LossName,
+) -> LinearRule | None:
+    """Fit a penalised linear classifier on standardised rows and make a rule of it."""
+    heard = label[weight > 0.0]
+    if not ((heard > 0.0).any() and (heard < 0.0).any()):
+        return None
+    # dummies of levels that the node lacks are common: dropped, they cost nothing
+    active = np.ptp(Z, axis=0) > 1e-10
+    coef = np.zeros(Z.shape[1])
+    some = Z if active.all() else Z[:, active]
+    coef[active], bias = fit_linear(some, label, weight, penalty=penalty, loss=loss)
+    rule = LinearRule.of(standardiser, coef, bias)
+    if rule is None:
+        return None
+    return replace(rule, bias=place_bias(Z[:, rule.columns] @ rule.coef, rule.bias))

@@ -1,0 +1,207 @@
+"""The rule of trees: one classification tree or a sum of many, as plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import DataError
+from crank.plugins import fields
+from crank.plugins.base import FloatArray, SplitRule
+from crank.plugins.rbf import largest_shares
+from crank.plugins.standardise import row_blocks
+
+BLOCK_VALUES = 2**17
+COMPILED_STEPS = 2**23
+"""Comparisons from which on loading the compiled kernel repays."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreesRule(SplitRule):
+    """Sum over trees of the value of the leaf that a row falls into.
+
+    Nodes of all trees are numbered together, children after their parents. A leaf is its own
+    child, so that rows can descend in step.
+
+    Attributes
+    ----------
+    feature, threshold : ndarray of shape (nodes,)
+        A row with ``x[feature] <= threshold`` takes the low branch.
+    low, high : ndarray of int, shape (nodes,)
+    missing_low : ndarray of bool, shape (nodes,)
+        Branch of a missing value.
+    value : ndarray of shape (nodes,)
+        Of the leaves; 0 elsewhere.
+    roots : ndarray of int, shape (trees,)
+    share : dict
+        Credit of each column.
+    """
+
+    feature: NDArray[np.intp]
+    threshold: NDArray[np.float64]
+    low: NDArray[np.intp]
+    high: NDArray[np.intp]
+    missing_low: NDArray[np.bool_]
+    value: NDArray[np.float64]
+    roots: NDArray[np.intp]
+    share: dict[int, float]
+
+    @cached_property
+    def depth(self) -> int:
+        """Comparisons on the longest way from a root to a leaf."""
+        level = np.zeros(len(self.feature), dtype=np.intp)
+        for node in range(len(level)):
+            if self.low[node] != node:
+                level[[self.low[node], self.high[node]]] = level[node] + 1
+        return int(level.max(initial=0))
+
+    def decision(self, X: FloatArray) -> NDArray[np.float64]:
+        """Sum the leaf values in the order of the trees."""
+        return self._evaluate(X, np.arange(len(X)))
+
+    def decision_at(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Read only the values that the trees ask for."""
+        return self._evaluate(X, rows)
+
+    def _evaluate(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        if len(rows) * len(self.roots) * self.depth >= COMPILED_STEPS:
+            compiled = compiled_kernel()
+            if compiled is not None:
+                total: NDArray[np.float64] = compiled(X, rows, *self._arrays)
+                return total
+        return self.descend(X, rows)
+
+    @property
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        return (
+            self.feature,
+            self.threshold,
+            self.low,
+            self.high,
+            self.missing_low,
+            self.value,
+            self.roots,
+        )
+
+    def descend(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Walk all rows down all trees in step; the oracle of the compiled kernel."""
+        total = np.empty(len(rows))
+        for block in row_blocks(len(rows), max(1, BLOCK_VALUES // max(1, len(self.roots)))):
+            row = rows[block]
+            node = np.repeat(self.roots[:, None], len(row), axis=1)
+            for _ in range(self.depth):
+                x = X[row, self.feature[node]]
+                goes_low = np.where(np.isnan(x), self.missing_low[node], x <= self.threshold[node])
+                node = np.where(goes_low, self.low[node], self.high[node])
+            # cumsum adds in order of the trees for any number of rows; sum would not
+            total[block] = np.cumsum(self.value[node], axis=0)[-1]
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the arrays as JSON types."""
+        return {
+            "kind": "trees",
+            "feature": self.feature.tolist(),
+            "threshold": self.threshold.tolist(),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+            "missing_low": self.missing_low.astype(int).tolist(),
+            "value": self.value.tolist(),
+            "roots": self.roots.tolist(),
+            "share": [[j, s] for j, s in sorted(self.share.items())],
+        }
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, Any]) -> Self:
+        """Rebuild a rule; arrays that are no trees are refused."""
+        feature = fields.indices(d, "feature")
+        n = len(feature)
+        threshold, value = (fields.numbers(d, name, n) for name in ("threshold", "value"))
+        low, high = (fields.indices(d, name, n, n) for name in ("low", "high"))
+        missing_low = fields.indices(d, "missing_low", 2, n).astype(bool)
+        roots = fields.indices(d, "roots", n)
+        own = np.arange(n)
+        leaf = low == own
+        later = (low > own) & (high > own)
+        if not np.where(leaf, high == own, later).all() or not len(roots):
+            raise DataError(
+                "'low' and 'high' of a stored rule form no trees. "
+                "Allowed: children after their parents; a leaf is its own child."
+            )
+        pairs = fields.table(d, "share", 2)
+        share = {int(j): float(s) for j, s in pairs}
+        return cls(feature, threshold, low, high, missing_low, value, roots, share)
+
+    def describe(self, names: Sequence[str]) -> str:
+        """Write a single tree as a short rule; of many trees name the columns that matter most."""
+        if len(self.roots) > 1:
+            return f"{len(self.roots)} trees({largest_shares(self.share, names)}) > 0"
+        boxes = self._boxes(int(self.roots[0]), {})
+        shown = [_box_text(box, names) for box in boxes[:3]]
+        if len(boxes) > 3:
+            shown.append(f"… ({len(boxes) - 3} more)")
+        return " or ".join(shown) or "never"
+
+    def _boxes(
+        self, node: int, box: dict[int, tuple[float, float]]
+    ) -> list[dict[int, tuple[float, float]]]:
+        """Collect the boxes of a branch that go left, each as (low, high] bounds by column."""
+        low, high = int(self.low[node]), int(self.high[node])
+        if low == node:
+            return [box] if self.value[node] > 0.0 else []
+        j, t = int(self.feature[node]), float(self.threshold[node])
+        floor, ceiling = box.get(j, (-np.inf, np.inf))
+        below = self._boxes(low, {**box, j: (floor, min(t, ceiling))})
+        above = self._boxes(high, {**box, j: (max(t, floor), ceiling)})
+        whole = {**box, j: (floor, min(t, ceiling))}, {**box, j: (max(t, floor), ceiling)}
+        if below == [whole[0]] and above == [whole[1]]:  # the cut does not change the side
+            return [box]
+        return below + above
+
+    def credit(self) -> dict[int, float]:
+        """Share the gain in proportion to what each column's cuts gained inside the rule."""
+        return dict(self.share)
+
+
+def _box_text(box: dict[int, tuple[float, float]], names: Sequence[str]) -> str:
+    terms = []
+    for j, (floor, ceiling) in box.items():
+        if ceiling == np.inf:
+            terms.append(f"{names[j]} > {floor:.6g}")
+        elif floor == -np.inf:
+            terms.append(f"{names[j]} ≤ {ceiling:.6g}")
+        else:
+            terms.append(f"{floor:.6g} < {names[j]} ≤ {ceiling:.6g}")
+    return " & ".join(terms) or "always"
+
+
+def shares(feature: NDArray[np.intp], gain: NDArray[np.float64]) -> dict[int, float]:
+    """Sum the gains of cuts by column and scale them to 1; empty if nothing was gained.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shares(np.array([2, 0, 2]), np.array([1.0, 2.0, 5.0]))
+    {0: 0.25, 2: 0.75}
+    """
+    if not len(feature):
+        return {}
+    by_column = np.bincount(feature, np.maximum(gain, 0.0))
+    total = by_column.sum()
+    if not 0.0 < total < np.inf:
+        return {}
+    return {int(j): float(by_column[j] / total) for j in np.flatnonzero(by_column)}
+
+
+def compiled_kernel() -> Any:
+    """Return the compiled descent, or None where numba is missing or broken."""
+    try:
+        from crank.plugins.trees_compiled import descend
+    except Exception:
+        return None
+    return descend
