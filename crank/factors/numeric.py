@@ -1,0 +1,148 @@
+"""Factors of numbers: an expression, its powers, orthonormal polynomials, B-splines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from crank.errors import DataError
+from crank.expressions import Steps
+from crank.operations import Floats
+from crank.reader import Reader
+
+MOST_POWERS = 100  # of poly(x, degree)
+EXTRAPOLATIONS = ("raise", "clip", "na", "zero", "extend")
+
+
+@dataclass(frozen=True)
+class Number:
+    """An expression: one column."""
+
+    type: ClassVar[str] = "number"
+    name: str
+    steps: Steps
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Name the factor's columns."""
+        return (self.name,)
+
+    def fill(self, reader: Reader, out: Floats) -> None:
+        """Write the factor's columns into ``out`` of shape (rows, columns)."""
+        out[:, 0] = reader.finished(self.steps, self.name)
+
+
+@dataclass(frozen=True)
+class Powers:
+    """The powers x, x², … of an expression: ``poly(x, d, raw=True)``."""
+
+    type: ClassVar[str] = "powers"
+    name: str
+    steps: Steps
+    degree: int
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Name the factor's columns."""
+        return tuple(f"{self.name}[{k}]" for k in range(self.degree))
+
+    def fill(self, reader: Reader, out: Floats) -> None:
+        """Write the factor's columns into ``out`` of shape (rows, columns)."""
+        x = reader.finished(self.steps, self.name)
+        for k in range(self.degree):
+            out[:, k] = x ** (k + 1)
+
+
+@dataclass(frozen=True)
+class Poly:
+    """Orthonormal polynomials of an expression, by the three-term recurrence."""
+
+    type: ClassVar[str] = "poly"
+    name: str
+    steps: Steps
+    alpha: tuple[float, ...]
+    norms: tuple[float, ...]  # squared norms of the monic polynomials, the constant one first
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Name the factor's columns."""
+        return tuple(f"{self.name}[{k + 1}]" for k in range(len(self.alpha)))
+
+    def fill(self, reader: Reader, out: Floats) -> None:
+        """Write the factor's columns into ``out`` of shape (rows, columns)."""
+        x = reader.finished(self.steps, self.name)
+        before: Floats | float = 0.0
+        last: Floats | float = 1.0
+        for k, alpha in enumerate(self.alpha):
+            beta = self.norms[k] / self.norms[k - 1] if k else 0.0
+            before, last = last, (x - alpha) * last - beta * before
+            out[:, k] = last / np.sqrt(self.norms[k + 1])
+
+
+@dataclass(frozen=True)
+class Spline:
+    """B-splines of an expression on given knots, boundary knots repeated."""
+
+    type: ClassVar[str] = "spline"
+    name: str
+    steps: Steps
+    knots: tuple[float, ...]
+    degree: int
+    lower: float
+    upper: float
+    extrapolation: str
+    first: int  # 1 leaves out the first basis function, which spans the intercept with the others
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Name the factor's columns."""
+        return tuple(
+            f"{self.name}[{k}]" for k in range(self.first, len(self.knots) - self.degree - 1)
+        )
+
+    def fill(self, reader: Reader, out: Floats) -> None:
+        """Write the factor's columns into ``out`` of shape (rows, columns)."""
+        x = self._bounded(reader.finished(self.steps, self.name))
+        for k, values in enumerate(self._basis(x)[self.first :]):
+            out[:, k] = values
+        out[np.isnan(x)] = np.nan
+
+    def _bounded(self, x: Floats) -> Floats:
+        outside = (x < self.lower) | (x > self.upper)
+        if self.extrapolation in ("extend", "zero") or not outside.any():
+            return x
+        if self.extrapolation == "clip":
+            return np.clip(x, self.lower, self.upper)
+        if self.extrapolation == "na":
+            return np.where(outside, np.nan, x)
+        raise DataError(
+            f"the term {self.name!r} is defined from {self.lower} to {self.upper}, but "
+            f"{int(outside.sum())} rows are outside (smallest {np.nanmin(x)}, largest "
+            f"{np.nanmax(x)}). Leave them out, or choose in the formula what happens there: "
+            f"extrapolation='clip', 'na', 'zero' or 'extend'."
+        )
+
+    def _basis(self, x: Floats) -> list[Floats]:
+        """Compute all basis functions by the Cox–de Boor recurrence."""
+        t, last = self.knots, len(self.knots) - self.degree - 2
+        basis = []
+        for i in range(len(t) - 1):
+            left, right = t[i], t[i + 1]
+            if self.extrapolation == "extend":
+                left = -np.inf if i == self.degree else left
+                right = np.inf if i == last else right
+            # the last interval is closed, so that the largest training value belongs to it
+            below = x <= right if i == last else x < right
+            basis.append(((x >= left) & below).astype(np.float64))
+        for d in range(1, self.degree + 1):
+            basis = [
+                self._rise(x, i, d) * basis[i] + (1 - self._rise(x, i + 1, d)) * basis[i + 1]
+                for i in range(len(t) - d - 1)
+            ]
+        return basis
+
+    def _rise(self, x: Floats, i: int, d: int) -> Floats | float:
+        width = self.knots[i + d] - self.knots[i]
+        return (x - self.knots[i]) / width if width else 0.0

@@ -1,0 +1,8 @@
+"""From a formula and a table to a design: parse once, learn once."""
+
+from __future__ import annotations
+
+from crank.formula.learn import learn_design, learn_response, response
+from crank.formula.parse import ParsedFormula, parse_formula
+
+__all__ = ["ParsedFormula", "learn_design", "learn_response", "parse_formula", "response"]

@@ -1,0 +1,276 @@
+"""From the Python expression of a factor to steps of the fixed set of operations."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from crank.errors import FormulaError, did_you_mean, listed
+from crank.expressions import Function, Step, Steps, columns_of, functions_of
+from crank.formula.options import bound, contrasts, literal
+from crank.formula.vocabulary import (
+    BINARY,
+    COMPARE,
+    CONSTANTS,
+    FUNCTIONS,
+    SAME,
+    SCALINGS,
+    SEVERAL,
+)
+from crank.operations import OPERATIONS
+from crank.table import unknown_column
+
+
+@dataclass(frozen=True)
+class RawFactor:
+    """A factor as the formula writes it, before anything is learned from data.
+
+    ``form`` is ``"plain"`` or one of the functions that make several columns: poly, bs, C. The
+    steps may hold ``standardize`` (centre, scale, ddof), which learning turns into arithmetic.
+    """
+
+    name: str
+    form: str
+    steps: Steps
+    options: Mapping[str, Any] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """List the raw columns that the factor reads."""
+        return columns_of(self.steps)
+
+
+def column_factor(name: str, names: Sequence[str]) -> RawFactor:
+    """Make the factor of a bare column."""
+    if name not in names:
+        raise unknown_column(name, names)
+    return RawFactor(name, "plain", (Step("column", (name,)),))
+
+
+def compile_factor(
+    name: str,
+    tree: ast.expr,
+    aliases: Mapping[str, str],
+    names: Sequence[str],
+    context: Mapping[str, Any],
+) -> RawFactor:
+    """Compile the expression of a factor, or say which part of it is not supported.
+
+    ``aliases`` are the identifiers that stand for columns whose names are none.
+
+    Examples
+    --------
+    >>> tree = ast.parse("log(x)", mode="eval").body
+    >>> [step.op for step in compile_factor("log(x)", tree, {}, ["x"], {}).steps]
+    ['column', 'log']
+    """
+    compiler = _Compiler(name, aliases, names, context)
+    form, options = "plain", {}
+    called = compiler.called(tree) if isinstance(tree, ast.Call) else ""
+    if called in SEVERAL and called not in context:
+        assert isinstance(tree, ast.Call)
+        form, options = called, bound(tree, SEVERAL[called], name)
+        tree = options.pop(next(iter(SEVERAL[form])))
+        for key, value in options.items():
+            if isinstance(value, ast.expr):
+                read = contrasts if key == "contrasts" else literal
+                options[key] = read(value, name)
+    compiler.visit(tree)
+    steps = tuple(compiler.steps)
+    if not columns_of(steps):
+        raise FormulaError(
+            f"the term {name!r} uses no column of the data. Columns: {listed(names)}."
+        )
+    functions = {f: context[f] for f in functions_of(steps)}
+    return RawFactor(name, form, steps, options, functions)
+
+
+class _Compiler:
+    """Walk an expression and append the steps that compute it."""
+
+    def __init__(
+        self,
+        term: str,
+        aliases: Mapping[str, str],
+        names: Sequence[str],
+        context: Mapping[str, Any],
+    ) -> None:
+        self.term, self.aliases, self.names, self.context = term, aliases, names, context
+        self.steps: list[Step] = []
+
+    def visit(self, node: ast.expr) -> None:
+        match node:
+            case ast.Constant(value=bool() | int() | float() as value):
+                self.constant(value, node)
+            case ast.Name(id=name):
+                self.name(self.aliases.get(name, name), node)
+            case ast.Attribute():
+                self.name(ast.unparse(node), node)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                self.constant(-value, node)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                self.visit(operand)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                self.apply("negative", operand)
+            case ast.UnaryOp(op=ast.Invert() | ast.Not(), operand=operand):
+                self.apply("not", operand)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
+                self.apply(BINARY[type(op)], left, right)
+            case ast.BoolOp(op=op, values=[first, *others]):
+                self.visit(first)
+                for other in others:
+                    self.visit(other)
+                    self.steps.append(Step("and" if isinstance(op, ast.And) else "or"))
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                self.compare(node, [left, *comparators], ops)
+            case ast.Call():
+                self.call(node)
+            case _:
+                raise self.unsupported(node)
+
+    def apply(self, op: str, *arguments: ast.expr) -> None:
+        for argument in arguments:
+            self.visit(argument)
+        self.steps.append(Step(op))
+
+    def constant(self, value: float, node: ast.expr) -> None:
+        try:
+            number = value if isinstance(value, bool) else float(value)
+        except OverflowError:
+            raise self.unsupported(node) from None
+        if not math.isfinite(number):
+            raise self.unsupported(node)
+        self.steps.append(Step("constant", (number,)))
+
+    def name(self, name: str, node: ast.expr) -> None:
+        if name in self.names:
+            self.steps.append(Step("column", (name,)))
+        elif name in CONSTANTS:
+            self.constant(CONSTANTS[name], node)
+        elif isinstance(self.context.get(name), int | float):
+            self.constant(self.context[name], node)
+        elif isinstance(node, ast.Attribute):
+            raise self.unsupported(node)
+        else:
+            raise unknown_column(name, self.names)
+
+    def compare(self, node: ast.Compare, sides: list[ast.expr], ops: list[ast.cmpop]) -> None:
+        for i, op in enumerate(ops):
+            left, right = sides[i], sides[i + 1]
+            if isinstance(left, ast.Constant) and isinstance(left.value, str):
+                left, right = right, left
+            if isinstance(right, ast.Constant) and isinstance(right.value, str):
+                if not isinstance(op, ast.Eq | ast.NotEq):
+                    raise self.unsupported(node)
+                self.among(left, [right.value])
+                if isinstance(op, ast.NotEq):
+                    self.steps.append(Step("not"))
+            elif type(op) in COMPARE:
+                self.apply(COMPARE[type(op)], left, right)
+            else:
+                raise self.unsupported(node)
+            if i:
+                self.steps.append(Step("and"))
+
+    def among(self, node: ast.expr, texts: Sequence[str]) -> None:
+        before = len(self.steps)
+        self.visit(node)
+        if len(self.steps) != before + 1 or self.steps[-1].op != "column":
+            raise self.unsupported(node)
+        self.steps[-1] = Step("among", (self.steps[-1].given[0], tuple(texts)))
+
+    def called(self, node: ast.Call) -> str:
+        """Name the function that is called, without NumPy's prefix."""
+        name = ast.unparse(node.func)
+        return name if name in self.context else name.removeprefix("np.")
+
+    def call(self, node: ast.Call) -> None:
+        name = self.called(node)
+        if callable(self.context.get(name)):
+            if node.keywords or not node.args:
+                raise self.unsupported(node, "a function given by context= takes columns only")
+            for argument in node.args:
+                self.visit(argument)
+            self.steps.append(Step("call", (name, len(node.args))))
+            return
+        op = SAME.get(name, name)
+        if op in OPERATIONS:
+            self.operation(op, node)
+        elif name == "I":
+            (argument,) = self.positional(node, 1)
+            self.visit(argument)
+        elif name == "Q":
+            (argument,) = self.positional(node, 1)
+            self.name(str(literal(argument, self.term)), argument)
+        elif name in SCALINGS:
+            self.standardize(name, node)
+        elif name == "clip":
+            self.clip(node)
+        elif name == "isin":
+            self.isin(node)
+        elif name in SEVERAL:
+            raise self.unsupported(node, f"{name}(...) makes several columns and must stand alone")
+        elif name == "exp10":
+            raise self.unsupported(node, "formulaic computes x**10 by it; write I(10**x)")
+        else:
+            raise self.unsupported(node)
+
+    def operation(self, op: str, node: ast.Call) -> None:
+        self.apply(op, *self.positional(node, OPERATIONS[op].arity))
+
+    def positional(self, node: ast.Call, count: int) -> list[ast.expr]:
+        if node.keywords or len(node.args) != count:
+            plural = "argument" if count == 1 else "arguments"
+            raise self.unsupported(node, f"it takes {count} {plural} without names")
+        return node.args
+
+    def standardize(self, name: str, node: ast.Call) -> None:
+        options = bound(node, SCALINGS[name], self.term)
+        data, *given = (options[key] for key in SCALINGS[name])
+        center, scale, ddof = [
+            literal(g, self.term) if isinstance(g, ast.expr) else g for g in given
+        ] or (True, False, 1)
+        if not all(isinstance(value, bool | int | float) for value in (center, scale, ddof)):
+            raise self.unsupported(node, "its options are True, False or a number")
+        self.visit(data)
+        self.steps.append(Step("standardize", (center, scale, ddof)))
+
+    def clip(self, node: ast.Call) -> None:
+        options = bound(node, {"a": None, "a_min": None, "a_max": None}, self.term)
+        self.visit(options["a"])
+        for key, op in (("a_min", "maximum"), ("a_max", "minimum")):
+            limit = options[key]
+            unlimited = limit is None or (isinstance(limit, ast.Constant) and limit.value is None)
+            if not unlimited:
+                self.apply(op, limit)
+
+    def isin(self, node: ast.Call) -> None:
+        column, given = self.positional(node, 2)
+        values = literal(given, self.term)
+        if not isinstance(values, list | tuple) or not values:
+            raise self.unsupported(node, "the values must be a list")
+        if all(isinstance(value, str) for value in values):
+            self.among(column, values)
+            return
+        for i, value in enumerate(values):
+            self.apply("equal", column, ast.Constant(value))
+            if i:
+                self.steps.append(Step("or"))
+
+    def unsupported(self, node: ast.AST, why: str = "") -> FormulaError:
+        text = ast.unparse(node)
+        for alias, name in self.aliases.items():
+            text = text.replace(alias, f"`{name}`")
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        hint = f": {why}" if why else ""
+        near = "" if why else did_you_mean(called.removeprefix("np."), FUNCTIONS)
+        return FormulaError(
+            f"the term {self.term!r} holds {text!r}, which is not supported{hint}. Allowed are "
+            f"arithmetic, comparisons, &, |, ~ and the functions {listed(FUNCTIONS, 80)}. Pass "
+            f"your own function as context={{'name': function}}, or compute the column before "
+            f"fitting.{near}"
+        )

@@ -1,0 +1,206 @@
+"""What a formula learns from data: levels, centres, knots; and the design that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from crank.columns import Kind, Level
+from crank.design import MOST_COLUMNS, Block, DesignSpec, Variable
+from crank.errors import DataError
+from crank.expressions import Steps, check
+from crank.factors import Codes, Dummies, Factor, Number, Spline, crossed
+from crank.formula.bases import learn_poly, learn_spline
+from crank.formula.compile import RawFactor
+from crank.formula.contrasts import Coding, code
+from crank.formula.parse import ParsedFormula, RawTerm
+from crank.formula.scaling import kinds_of, learn_steps
+from crank.formula.structure import scoped_terms
+from crank.operations import Floats
+from crank.reader import Reader
+from crank.response import ResponseSpec
+from crank.table import Table
+
+
+def learn_response(parsed: ParsedFormula, table: Table) -> ResponseSpec:
+    """Compile the left side of a formula, learning a centre or scale if it has one."""
+    factor = parsed.response
+    for name in factor.variables:
+        if table.kind(name) == "category":
+            raise DataError(
+                f"the response {factor.name!r} reads column {name!r} of dtype "
+                f"{table.dtype(name)}, which is not numeric. Ranking needs numbers that can be "
+                f"ordered: convert the column (ordered categories: to their codes)."
+            )
+    steps = learn_steps(factor, Reader(table, factor.functions))
+    variables = tuple(Variable(name, table.kind(name)) for name in factor.variables)
+    return ResponseSpec(factor.name, variables, steps, factor.functions)
+
+
+def response(parsed: ParsedFormula, table: Table) -> Floats:
+    """Compute the left side of a formula for each row, NaN where it is missing.
+
+    Examples
+    --------
+    >>> from crank.formula import parse_formula
+    >>> table = Table.read({"y": [1.0, None], "x": [0, 1]})
+    >>> response(parse_formula("sqrt(y) ~ x", table.names), table)
+    array([ 1., nan])
+    """
+    return learn_response(parsed, table).values(table)
+
+
+def learn_design(parsed: ParsedFormula, table: Table, *, native: bool) -> DesignSpec:
+    """Learn a formula's state from a table, ignoring missing values column by column.
+
+    Parameters
+    ----------
+    native : bool
+        True for learners that split categories themselves: a category is one column of codes.
+        False for dummies, coded and reduced in rank as formulaic does.
+
+    Examples
+    --------
+    >>> from crank.formula import parse_formula
+    >>> table = Table.read({"y": [1, 2, 3], "g": ["a", "b", "c"]})
+    >>> parsed = parse_formula("y ~ g", table.names)
+    >>> learn_design(parsed, table, native=False).names
+    ('g[T.b]', 'g[T.c]')
+    >>> learn_design(parsed, table, native=True).levels
+    (('a', 'b', 'c'),)
+    """
+    reader = Reader(table, parsed.functions)
+    variables = tuple(Variable(name, table.kind(name)) for name in parsed.variables)
+    learned = {factor.name: _learn(factor, reader) for factor in parsed.factors}
+    build = _Builder(learned)
+    if native:
+        for term in parsed.terms:
+            build.native(term, reader)
+    else:
+        spans = [[(f.name, _spans(learned[f.name])) for f in t.factors] for t in parsed.terms]
+        scoped = scoped_terms(spans, intercept=parsed.intercept)
+        for term, parts in zip(parsed.terms, scoped, strict=True):
+            for part in parts:
+                if part:  # the intercept is no column of a ranking design
+                    factors = [build.coded(s.name, reduced=s.reduced) for s in part]
+                    build.block(term, factors)
+    spec = DesignSpec(variables, tuple(build.factors), tuple(build.blocks), parsed.functions)
+    _check_width(spec)
+    return spec
+
+
+@dataclass(frozen=True)
+class _Category:
+    """A learned category that is not coded yet."""
+
+    name: str
+    steps: Steps
+    levels: tuple[Level, ...]
+    coding: Coding
+    spans: bool
+
+
+class _Builder:
+    """Collect factors and blocks; a factor that several terms use is kept once."""
+
+    def __init__(self, learned: Mapping[str, Factor | _Category]) -> None:
+        self.learned = learned
+        self.factors: list[Factor] = []
+        self.blocks: list[Block] = []
+
+    def coded(self, name: str, *, reduced: bool) -> Factor:
+        factor = self.learned[name]
+        if isinstance(factor, _Category):
+            return code(factor.coding, name, factor.steps, factor.levels, reduced=reduced)
+        if isinstance(factor, Spline) and reduced:
+            return Spline(**{**factor.__dict__, "first": 1})
+        return factor
+
+    def block(self, term: RawTerm, factors: list[Factor], scale: float | None = None) -> None:
+        for factor in factors:
+            if factor not in self.factors:
+                self.factors.append(factor)
+        chosen = tuple(map(self.factors.index, factors))
+        self.blocks.append(Block(term.name, chosen, term.scale if scale is None else scale))
+
+    def native(self, term: RawTerm, reader: Reader) -> None:
+        """Add a term for a learner that splits categories: codes, or products with numbers."""
+        parts = [self.learned[factor.name] for factor in term.factors]
+        categories = [part for part in parts if isinstance(part, _Category)]
+        if len(categories) == len(parts):
+            codes = tuple(Codes(c.name, c.steps, c.levels) for c in categories)
+            self.block(term, [codes[0] if len(codes) == 1 else crossed(codes, reader)], 1.0)
+        else:
+            self.block(
+                term,
+                [
+                    Dummies(p.name, p.steps, p.levels) if isinstance(p, _Category) else p
+                    for p in parts
+                ],
+            )
+
+
+def _spans(factor: Factor | _Category) -> bool:
+    if isinstance(factor, _Category):
+        return factor.spans
+    return isinstance(factor, Spline) and factor.first == 0
+
+
+def _learn(factor: RawFactor, reader: Reader) -> Factor | _Category:
+    (first, *others) = factor.steps
+    column = first.given[0] if first.op == "column" and not others else None
+    category = column is not None and reader.table.kind(column) == "category"
+    if factor.form == "C" or (category and factor.form == "plain"):
+        return _learn_category(factor, column, reader)
+    steps = learn_steps(factor, reader)
+    if factor.form == "poly":
+        return learn_poly(factor, steps, reader)
+    if factor.form == "bs":
+        return learn_spline(factor, steps, reader)
+    return Number(factor.name, steps)
+
+
+def _learn_category(factor: RawFactor, column: str | None, reader: Reader) -> _Category:
+    options = factor.options
+    if column is not None:
+        steps, table, source = factor.steps, reader.table, column
+    else:
+        steps = learn_steps(factor, reader)
+        table, source = Table.read({factor.name: reader.finished(steps, factor.name)}), factor.name
+    levels = options.get("levels")
+    if levels is None:
+        levels = table.codes(source)[1]
+        if column is None:
+            levels = _tidy(levels, check(steps, kinds_of(steps, reader), factor.name))
+    if not levels:
+        raise DataError(
+            f"the category {factor.name!r} has no value in these rows, so no level can be learned. "
+            f"Leave the term out."
+        )
+    coding = options.get("contrasts") or Coding()
+    return _Category(
+        factor.name, steps, tuple(levels), coding, bool(options.get("spans_intercept", True))
+    )
+
+
+def _tidy(levels: tuple[Level, ...], kind: Kind) -> tuple[Level, ...]:
+    """Write computed levels as what they are: truth values, or whole numbers where all are."""
+    if kind == "boolean":
+        return tuple(map(bool, levels))
+    return tuple(map(int, levels)) if all(float(v).is_integer() for v in levels) else levels
+
+
+def _check_width(spec: DesignSpec) -> None:
+    width = sum(spec.width(block) for block in spec.blocks)
+    if width == 0:
+        raise DataError(
+            "the formula makes no column: its categories have one level each in these rows. "
+            "Add a column that varies."
+        )
+    if width > MOST_COLUMNS:
+        block = max(spec.blocks, key=spec.width)
+        raise DataError(
+            f"the formula makes {width} columns, {spec.width(block)} of them for the term "
+            f"{block.term!r}; at most {MOST_COLUMNS} are possible. Leave out columns that name "
+            f"rows, or join rare levels."
+        )

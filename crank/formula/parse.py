@@ -1,0 +1,107 @@
+"""A formula, read and compiled, before it has seen any data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from crank.errors import FormulaError
+from crank.expressions import Function
+from crank.formula.compile import RawFactor, column_factor, compile_factor
+from crank.formula.grammar import Source, read_sides
+
+
+class RawTerm(NamedTuple):
+    """A product of factors and a number, before anything is learned from data."""
+
+    factors: tuple[RawFactor, ...]
+    scale: float
+
+    @property
+    def name(self) -> str:
+        """Name the term."""
+        number = () if self.scale == 1 else (f"{self.scale:g}",)
+        return ":".join([*number, *(factor.name for factor in self.factors)])
+
+
+@dataclass(frozen=True)
+class ParsedFormula:
+    """The response and the terms of a formula."""
+
+    text: str
+    response: RawFactor
+    terms: tuple[RawTerm, ...]
+    intercept: bool
+
+    @property
+    def factors(self) -> tuple[RawFactor, ...]:
+        """List the distinct factors of the right side."""
+        found = {f.name: f for term in self.terms for f in term.factors}
+        return tuple(found.values())
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """List the raw columns that the right side reads."""
+        return tuple(dict.fromkeys(v for f in self.factors for v in f.variables))
+
+    @property
+    def response_variables(self) -> tuple[str, ...]:
+        """List the raw columns that the left side reads."""
+        return self.response.variables
+
+    @property
+    def functions(self) -> dict[str, Function]:
+        """Collect the user's functions that the right side calls."""
+        return {name: f for factor in self.factors for name, f in factor.functions.items()}
+
+
+def parse_formula(
+    formula: str,
+    names: Sequence[str],
+    *,
+    context: Mapping[str, Any] | None = None,
+) -> ParsedFormula:
+    """Read a formula against the names of the data's columns.
+
+    Parameters
+    ----------
+    formula : str
+        Such as ``"price ~ log(carat) + C(cut) * depth"``; ``.`` is every column that the left
+        side does not read.
+    names : sequence of str
+        The columns of the data.
+    context : mapping of str to function, optional
+        Functions that the formula may call besides its own; a number is taken as a constant.
+
+    Examples
+    --------
+    >>> parsed = parse_formula("log(y) ~ . - z", ["y", "x", "z", "g"])
+    >>> parsed.variables, parsed.response_variables
+    (('x', 'g'), ('y',))
+    """
+    if not isinstance(formula, str):
+        raise FormulaError(
+            f"a formula must be text such as 'y ~ x1 + x2', got {type(formula).__name__}."
+        )
+    names, known = tuple(names), context or {}
+
+    def compiled(source: Source) -> RawFactor:
+        if source.tree is None:
+            return column_factor(source.name, names)
+        try:
+            return compile_factor(source.name, source.tree, dict(source.aliases), names, known)
+        except RecursionError:
+            raise FormulaError(f"the term {source.name[:60]!r} … is nested too deeply.") from None
+
+    sides = read_sides(formula, names)
+    left = compiled(sides.response)
+    if left.form != "plain":
+        raise FormulaError(
+            f"the response {left.name!r} makes several columns. A response is one column of "
+            f"numbers, such as y or log(y)."
+        )
+    # '.' must leave out what the response reads, which is known only now
+    sides = read_sides(formula, names, hidden=left.variables)
+    terms = tuple(RawTerm(tuple(map(compiled, t.factors)), t.scale) for t in sides.terms)
+    return ParsedFormula(formula, left, terms, sides.intercept)

@@ -1,0 +1,155 @@
+"""One table's columns as a design reads them: finite, coded by level, the missing marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.columns import MISSING, UNSEEN, Level
+from crank.errors import DataError, OptionError, listed
+from crank.expressions import Function, Mask, Steps, Value, columns_of, evaluate
+from crank.operations import Floats
+from crank.table import Table
+
+UNKNOWN = ("error", "missing")
+
+
+class Reader:
+    """Read the raw columns of a table for expressions and factors.
+
+    ``unknown`` says what a category's value outside its learned levels is: an ``"error"``, or
+    ``"missing"``.
+
+    Examples
+    --------
+    >>> from crank.expressions import Step
+    >>> reader = Reader(Table.read({"cut": ["Fair", "Odd"]}), unknown="missing")
+    >>> reader.codes((Step("column", ("cut",)),), ("Fair", "Good"), "cut")
+    array([ 0, -1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        functions: Mapping[str, Function] | None = None,
+        unknown: str = "error",
+    ) -> None:
+        if unknown not in UNKNOWN:
+            raise OptionError(
+                f"unknown must be one of {listed(map(repr, UNKNOWN))}, got {unknown!r}."
+            )
+        self.table = table
+        self.unknown = unknown
+        self._functions = functions or {}
+        self._codes: dict[tuple[Steps, tuple[Level, ...]], NDArray[np.int32]] = {}
+
+    @property
+    def n_rows(self) -> int:
+        """Count the rows."""
+        return self.table.n_rows
+
+    def number(self, name: str) -> Value:
+        """Read a column of numbers, refusing infinite ones."""
+        values = self.table.numeric(name).astype(np.float64, copy=False)
+        if _sums_to_finite(values):
+            return Value(values)
+        infinite = np.isinf(values)
+        if infinite.any():
+            raise DataError(
+                f"column {name!r} holds infinite values in {_rows(infinite)}. Replace them by "
+                f"numbers, or by missing values (NaN)."
+            )
+        missing = np.isnan(values)
+        return Value(values, missing if missing.any() else None)
+
+    def among(self, name: str, texts: Sequence[str]) -> Value:
+        """Say for each row whether a category is one of these."""
+        codes, _ = self.table.codes(name, texts)
+        missing = codes == MISSING
+        return Value(codes >= 0, missing if missing.any() else None)
+
+    def function(self, name: str) -> Function:
+        """Find a function that the user gave."""
+        return self._functions[name]
+
+    def finished(self, steps: Steps, term: str) -> Floats:
+        """Evaluate steps to a float for each row, NaN where and only where a value is missing."""
+        if len(steps) == 1 and steps[0].op == "column":
+            return self.number(*steps[0].given).values
+        value = evaluate(steps, self)
+        values = np.broadcast_to(value.values, (self.n_rows,)).astype(np.float64, copy=False)
+        if value.missing is None and _sums_to_finite(values):
+            return values
+        self._all_finite(values, value.missing, steps, term)
+        return values if value.missing is None else np.where(value.missing, np.nan, values)
+
+    def _all_finite(self, values: Floats, missing: Mask | None, steps: Steps, term: str) -> None:
+        bad = ~np.isfinite(values)
+        if missing is not None:
+            bad &= ~missing
+        if not bad.any():
+            return
+        row = int(np.flatnonzero(bad)[0])
+        one = self.table.rows([row])
+        at = ", ".join(f"{name} = {_shown(one, name)}" for name in columns_of(steps))
+        raise DataError(
+            f"the term {term!r} is not a finite number in {_rows(bad)}, where {at}. Logarithms "
+            f"need positive numbers, roots numbers that are not negative, divisors must not be "
+            f"0: change the term (log1p(x), say) or leave these rows out."
+        )
+
+    def codes(self, steps: Steps, levels: tuple[Level, ...], term: str) -> NDArray[np.int32]:
+        """Write a category's values as numbers of its learned levels, -1 for missing."""
+        key = steps, levels
+        if key not in self._codes:
+            self._codes[key] = self._read_codes(steps, levels, term)
+        return self._codes[key]
+
+    def _read_codes(self, steps: Steps, levels: tuple[Level, ...], term: str) -> NDArray[np.int32]:
+        if len(steps) == 1 and steps[0].op == "column":
+            name = steps[0].given[0]
+            source, table, what = name, self.table, f"column {name!r}"
+        else:
+            table = Table.read({term: self.finished(steps, term)})
+            source, what = term, f"the term {term!r}"
+        codes, _ = table.codes(source, levels)
+        unseen = codes == UNSEEN
+        if not unseen.any():
+            return codes
+        if self.unknown == "error":
+            kept = table.rows(unseen)
+            raise unseen_levels(what, kept.codes(source)[1], kept.codes(source)[0], levels)
+        return np.where(unseen, np.int32(MISSING), codes)
+
+
+def unseen_levels(
+    what: str, values: Sequence[Level], codes: NDArray[np.int32], levels: Sequence[object]
+) -> DataError:
+    """Build the error for a category's values that were not there at fit."""
+    present = [repr(values[code]) for code in np.unique(codes)]
+    return DataError(
+        f"{what} has values that the model does not know: {listed(present)}. "
+        f"Known levels: {listed(map(repr, levels))}. Correct or leave out these rows, or pass "
+        f"unknown='missing' to treat such values as missing."
+    )
+
+
+def _sums_to_finite(values: Floats) -> bool:
+    """Prove cheaply that all values are finite; False proves nothing."""
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(values.sum()))
+
+
+def _rows(marked: Mask) -> str:
+    count = int(marked.sum())
+    first = int(np.flatnonzero(marked)[0])
+    return f"{count} {'row' if count == 1 else 'rows'} (first: row {first}, counted from 0)"
+
+
+def _shown(row: Table, name: str) -> str:
+    if row.kind(name) != "category":
+        return repr(float(row.numeric(name)[0]))
+    codes, levels = row.codes(name)
+    return repr(levels[codes[0]])
