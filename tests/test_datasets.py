@@ -189,6 +189,17 @@ def test_regression_noise_has_its_law_and_ignores_x(law, cdf):
         assert stats.kendalltau(error.abs(), other).pvalue > 0.001
 
 
+def test_heavy_tails_keep_the_optimal_rule_without_a_monotone_likelihood_ratio():
+    """P(Y > y | x) grows with m(x) for Student's errors; f(y′|x) / f(y|x) does not."""
+    m = np.linspace(-10.0, 10.0, 201)
+    for y in (-2.0, 0.0, 2.0):
+        assert (np.diff(stats.t(3).sf(y - m)) > 0).all()
+    ratio = stats.t(3).logpdf(1.0 - m) - stats.t(3).logpdf(0.0 - m)
+    assert np.diff(ratio).min() < 0 < np.diff(ratio).max()
+    normal = stats.norm.logpdf(1.0 - m) - stats.norm.logpdf(0.0 - m)
+    assert (np.diff(normal) > 0).all()
+
+
 def friedman(x):
     return 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + x[:, 3:5] @ [10, 5]
 
