@@ -18,6 +18,9 @@ from crank.ranks import Ranks
 
 Objective = Literal["sum", "variance"]
 
+ROUNDING = 1e-12
+"""Sums that differ by no more than this share of their scale count as equal."""
+
 
 @dataclass(frozen=True)
 class Level:
@@ -29,10 +32,13 @@ class Level:
         Positions in y order (see `Ranks`), node after node, increasing within each node.
     bounds : ndarray of int, shape (nodes + 1,)
         Node k owns ``position[bounds[k]:bounds[k + 1]]``; no node is empty.
+    turn : int
+        The left children of the level above come first: this many rows are theirs.
     """
 
     position: NDArray[np.int32]
     bounds: NDArray[np.intp]
+    turn: int = 0
 
     @property
     def sizes(self) -> NDArray[np.intp]:
@@ -40,58 +46,75 @@ class Level:
         return np.diff(self.bounds)
 
     @property
-    def node(self) -> NDArray[np.intp]:
-        """Index of the node of each position."""
-        return np.repeat(np.arange(len(self.bounds) - 1), self.sizes)
+    def starts(self) -> NDArray[np.intp]:
+        """First row of each node."""
+        return self.bounds[:-1]
 
 
 @dataclass(frozen=True)
 class LocalMass:
-    """What each row of a level sees of its own node: weight below it, tied with it, above it."""
+    """What each row of a level sees of its own node: weight below it, tied with it, above it.
+
+    Attributes
+    ----------
+    weight, below, upto, total : ndarray of float64
+        The row's own weight; that of the rows of its node with smaller y, and with y not larger;
+        that of the node.
+    first, past : ndarray of int
+        The rows tied with it within its node are those from ``first`` to before ``past``.
+    start, end : ndarray of int
+        The rows of its node are those from ``start`` to before ``end``.
+    """
 
     weight: NDArray[np.float64]
     below: NDArray[np.float64]
     upto: NDArray[np.float64]
     total: NDArray[np.float64]
-    run_start: NDArray[np.intp]
-    run: NDArray[np.intp]
+    first: NDArray[np.intp]
+    past: NDArray[np.intp]
     start: NDArray[np.intp]
     end: NDArray[np.intp]
 
-    def within(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """Sum values over the rows of the node below each row, and over those above."""
-        cumulative = np.concatenate(([0.0], np.cumsum(values)))
-        run_end = np.append(self.run_start[1:], len(values))
-        below = cumulative[self.run_start][self.run] - cumulative[self.start]
-        above = cumulative[self.end] - cumulative[run_end][self.run]
-        return below, above
+    def sum_below(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum values over the rows of the node that lie strictly below each row."""
+        cumulative = _from_zero(values)
+        return cumulative[self.first] - cumulative[self.start]
+
+    def sum_above(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum values over the rows of the node that lie strictly above each row."""
+        cumulative = _from_zero(values)
+        return cumulative[self.end] - cumulative[self.past]
+
+
+def _from_zero(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    out = np.zeros(len(values) + 1)
+    np.cumsum(values, out=out[1:])
+    return out
 
 
 def local_mass(ranks: Ranks, level: Level) -> LocalMass:
     """Locate each row among the rows of its node; ties in y share one place."""
     position, sizes = level.position, level.sizes
-    group = ranks.group[position]
-    new = np.empty(len(position), dtype=bool)
-    new[0] = True
-    np.not_equal(group[1:], group[:-1], out=new[1:])
-    new[level.bounds[:-1]] = True
-    run_start = np.flatnonzero(new)
-    run = np.cumsum(new) - 1
-    weight = ranks.weight[position]
-    cumulative = np.concatenate(([0.0], np.cumsum(weight)))
     start, end = np.repeat(level.bounds[:-1], sizes), np.repeat(level.bounds[1:], sizes)
-    run_end = np.append(run_start[1:], len(position))
-    base = cumulative[start]
-    return LocalMass(
-        weight=weight,
-        below=cumulative[run_start][run] - base,
-        upto=cumulative[run_end][run] - base,
-        total=cumulative[end] - base,
-        run_start=run_start,
-        run=run,
-        start=start,
-        end=end,
-    )
+    first = np.arange(len(position))
+    past = first + 1
+    if ranks.tied:
+        group = ranks.group[position]
+        new = np.ones(len(position), dtype=bool)
+        np.not_equal(group[1:], group[:-1], out=new[1:])
+        new[level.starts] = True
+        run = np.cumsum(new) - 1
+        run_first = np.flatnonzero(new)
+        first, past = run_first[run], np.append(run_first[1:], len(position))[run]
+    if ranks.unweighted:
+        weight = np.ones(len(position))
+        below, upto, total = ((edge - start).astype(np.float64) for edge in (first, past, end))
+    else:
+        weight = ranks.weight[position]
+        cumulative = _from_zero(weight)
+        base = cumulative[start]
+        below, upto, total = (cumulative[edge] - base for edge in (first, past, end))
+    return LocalMass(weight, below, upto, total, first, past, start, end)
 
 
 def kendall_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
@@ -105,8 +128,7 @@ def iauc_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float
     The pair weight is L of the higher minus H of the lower (theory §3), so ties need no care.
     """
     low, high = ranks.below[level.position], ranks.upto[level.position]
-    below, _ = mass.within(mass.weight * high)
-    _, above = mass.within(mass.weight * low)
+    below, above = mass.sum_below(mass.weight * high), mass.sum_above(mass.weight * low)
     return mass.weight * (low * mass.below - below - above + high * (mass.total - mass.upto))
 
 
@@ -114,23 +136,23 @@ def crank_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.floa
     """Label a row by whether its y lies above the node's median: the paper's subproblem.
 
     The cut is the distinct value nearest to half of the mass, so both labels occur whenever the
-    node has two distinct responses, however heavy the ties.
+    node has two distinct responses, however heavy the ties. Of two equally near values the upper
+    one is the cut: with an odd number of rows, the median, which is not above itself.
     """
     off = np.abs(2.0 * mass.upto - mass.total)
-    off[mass.upto >= mass.total] = np.inf
-    nearest = np.minimum.reduceat(off, level.bounds[:-1])
-    # the first of two equally near values: the lower cut
-    at_cut = np.flatnonzero(off == np.repeat(nearest, level.sizes))
-    first = at_cut[np.searchsorted(at_cut, level.bounds[:-1])]
-    cut = np.repeat(mass.upto[first], level.sizes)
-    return np.where(mass.upto > cut, mass.weight, -mass.weight)
+    off[mass.past == mass.end] = np.inf
+    nearest = np.minimum.reduceat(off, level.starts)
+    at_cut = np.flatnonzero(off <= np.repeat(nearest, level.sizes) + ROUNDING * mass.total)
+    last = at_cut[np.searchsorted(at_cut, level.bounds[1:]) - 1]
+    above = np.arange(len(off)) >= np.repeat(mass.past[last], level.sizes)
+    return np.where(above, mass.weight, -mass.weight)
 
 
 def spearman_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
     """Midrank of y in the full sample, centred within the node."""
     midrank = (ranks.below[level.position] + ranks.upto[level.position]) / 2.0
-    sums = np.add.reduceat(mass.weight * midrank, level.bounds[:-1])
-    totals = np.add.reduceat(mass.weight, level.bounds[:-1])
+    sums = np.add.reduceat(mass.weight * midrank, level.starts)
+    totals = np.add.reduceat(mass.weight, level.starts)
     return mass.weight * (midrank - np.repeat(sums / totals, level.sizes))
 
 

@@ -30,6 +30,8 @@ class Ranks:
         Weight of the rows with a strictly smaller y (L in theory §3), and with y not larger (H).
     pairs, triples : float
         Weight of all strictly ordered pairs and triples: the denominators of τ and IAUC.
+    unweighted : bool
+        Whether every case weight is 1.
     """
 
     row: NDArray[np.intp]
@@ -48,14 +50,19 @@ class Ranks:
         return float(self.upto[-1])
 
     @property
+    def tied(self) -> bool:
+        """Whether any two rows have the same y."""
+        return int(self.group[-1]) + 1 < len(self.group)
+
+    @property
     def quantile(self) -> NDArray[np.float64]:
         """Mid-distribution value of each y, in (0, 1)."""
         return (self.below + self.upto) / (2.0 * self.total)
 
     def subset(self, keep: NDArray[np.bool_]) -> Ranks:
         """Rank some of the rows anew, chosen by position, without sorting again."""
-        weight = None if self.unweighted else self.weight[keep]
-        return _ranked(self.row[keep], self.y[keep], weight)
+        y = self.y[keep]
+        return _ranked(self.row[keep], y, _first(y), None if self.unweighted else self.weight[keep])
 
 
 def rank(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> Ranks:
@@ -75,35 +82,62 @@ def rank(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> Ranks:
     >>> r.row.tolist(), r.group.tolist(), r.below.tolist(), r.pairs
     ([1, 0, 2], [0, 1, 1], [0.0, 1.0, 1.0], 2.0)
     """
-    row = np.argsort(y, kind="stable")
-    w = None if weight is None else np.asarray(weight, dtype=np.float64)[row]
-    return _ranked(row, np.asarray(y, dtype=np.float64)[row], w)
+    y = np.asarray(y, dtype=np.float64)
+    row, y_sorted, new = _sorted(y)
+    return _ranked(row, y_sorted, new, None if weight is None else np.asarray(weight)[row])
+
+
+def _sorted(
+    y: NDArray[np.float64],
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.bool_]]:
+    """Sort rows by y and, among ties, by number; tell where a new value begins.
+
+    NumPy's stable sort takes four times as long as its quick sort, so the quick one runs and
+    ties, if there are any, are put in order through integer keys.
+    """
+    row = np.argsort(y)
+    y_sorted = y[row]
+    new = _first(y_sorted)
+    if not new.all():
+        key = (np.cumsum(new, dtype=np.int64) << 32) | row
+        key.sort()
+        row = (key & 0xFFFFFFFF).astype(np.intp)
+        y_sorted = y[row]  # 0.0 and -0.0 are tied, yet not the same bits
+    return row, y_sorted, new
+
+
+def _first(y_sorted: NDArray[np.float64]) -> NDArray[np.bool_]:
+    new = np.ones(len(y_sorted), dtype=bool)
+    np.not_equal(y_sorted[1:], y_sorted[:-1], out=new[1:])
+    return new
 
 
 def _ranked(
-    row: NDArray[np.intp], y_sorted: NDArray[np.float64], weight: NDArray[np.float64] | None
+    row: NDArray[np.intp],
+    y: NDArray[np.float64],
+    new: NDArray[np.bool_],
+    weight: NDArray[np.float64] | None,
 ) -> Ranks:
+    """Count the weight below and up to each value; ``new`` marks the first row of each."""
     n = len(row)
-    w = np.ones(n) if weight is None else weight
-    new = np.empty(n, dtype=bool)
-    new[0] = True
-    np.not_equal(y_sorted[1:], y_sorted[:-1], out=new[1:])
-    group = np.cumsum(new, dtype=np.int32) - np.int32(1)
-    first = np.flatnonzero(new)
-    ends = np.append(first[1:], n)
-    cumulative = np.cumsum(w)
-    upto_group = cumulative[ends - 1]
+    w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    if new.all():
+        group = np.arange(n, dtype=np.int32)
+        upto_group = np.arange(1.0, n + 1.0) if weight is None else np.cumsum(w)
+    else:
+        group = np.cumsum(new, dtype=np.int32) - np.int32(1)
+        last = np.append(np.flatnonzero(new)[1:], n) - 1
+        upto_group = last + 1.0 if weight is None else np.cumsum(w)[last]
     below_group = np.concatenate(([0.0], upto_group[:-1]))
-    mass = upto_group - below_group
-    above_group = upto_group[-1] - upto_group
+    ordered = (upto_group - below_group) * below_group
     return Ranks(
         row=row,
-        y=y_sorted,
+        y=y,
         weight=w,
         group=group,
-        below=below_group[group],
-        upto=upto_group[group],
-        pairs=float(mass @ below_group),
-        triples=float((mass * above_group) @ below_group),
+        below=below_group if len(upto_group) == n else below_group[group],
+        upto=upto_group if len(upto_group) == n else upto_group[group],
+        pairs=float(ordered.sum()),
+        triples=float(ordered @ (upto_group[-1] - upto_group)),
         unweighted=weight is None,
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from crank.criteria import Level, Objective
 from crank.errors import PluginError
 from crank.kernels.exact import best_cut
+from crank.passes import Passes
 from crank.plugins.base import SplitLearner, SplitRule, TrainingMatrix
 from crank.ranks import Ranks
 from crank.tree import Split
@@ -57,6 +58,10 @@ class Splitter(ABC):
     @abstractmethod
     def split(self, task: LevelTask) -> LevelSplits:
         """Split every node of a level that is worth splitting."""
+
+    def passes(self, ranks: Ranks) -> Passes:
+        """Choose how the grower does its own work on each level; in NumPy by default."""
+        return Passes(ranks)
 
 
 class NodeWiseSplitter(Splitter):

@@ -1,4 +1,4 @@
-"""The oriented ranking tree as plain data; whatever prints, prunes, scores or exports only reads it."""
+"""The oriented ranking tree as plain data; what prints, prunes, scores or exports only reads it."""
 
 from __future__ import annotations
 
@@ -173,8 +173,13 @@ class Tree:
         return self.scores[self.apply(X)]
 
     def figure(self, metric: Metric) -> float:
-        """Training d_τ or triple IAUC of the oriented order: gains add up over nodes (theory §5)."""
+        """Training d_τ or triple IAUC of the oriented order: gains add up over nodes (theory §5).
+
+        NaN if the sample has no ordered pair (or triple) at all.
+        """
         total = self.pairs if metric == "kendall" else self.triples
+        if total == 0.0:
+            return float("nan")
         return 0.5 + 0.5 * sum(node.gain(metric) for _, node in self.walk()) / total
 
     def collapse(self, at: set[int]) -> Tree:

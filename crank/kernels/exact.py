@@ -1,4 +1,4 @@
-"""The exact stump kernel in NumPy: every threshold and category subset of a whole level at once.
+"""The exact stump kernel in NumPy: every threshold of every numeric column, a whole level at once.
 
 It serves small data, any data where numba is missing, and is the oracle of the compiled kernel.
 """
@@ -6,80 +6,11 @@ It serves small data, any data where numba is missing, and is the oracle of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Objective = Literal["sum", "variance"]
-FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class LevelArrays:
-    """A level as the kernels see it; arrays are aligned with its rows, node after node."""
-
-    position: NDArray[np.int32]
-    bounds: NDArray[np.intp]
-    score: FloatArray
-    weight: FloatArray
-    objective: Objective
-    min_leaf: int
-
-    @property
-    def starts(self) -> NDArray[np.intp]:
-        """First row of each node."""
-        return self.bounds[:-1]
-
-    @property
-    def sizes(self) -> NDArray[np.intp]:
-        """Rows in each node."""
-        return np.diff(self.bounds)
-
-
-@dataclass(frozen=True)
-class Cut:
-    """The best split of one node.
-
-    Attributes
-    ----------
-    column : int
-    gain : float
-        Value of the objective.
-    low_is_left : bool
-        Whether the low side (small values; the listed levels) is the high side of the ranking.
-    low, high : float
-        For numbers: the neighbouring values between which the cut falls; ``high`` is NaN if the
-        cut parts the missing values from all others.
-    levels : tuple of int or None
-        For categories: the levels on the left.
-    missing_left : bool or None
-        Side of the missing values; None if the node had none.
-    n_left : int
-    """
-
-    column: int
-    gain: float
-    low_is_left: bool
-    low: float
-    high: float
-    levels: tuple[int, ...] | None
-    missing_left: bool | None
-    n_left: int
-
-
-def objective_value(
-    low: FloatArray, total: FloatArray, low_weight: FloatArray | None, weight: FloatArray
-) -> FloatArray:
-    """Value of cutting off a part with score sum ``low``; its weight is needed for variance only.
-
-    The sum objective is |Σ left − Σ right|; the variance objective is (Σ low)² W / (W_low W_high),
-    for scores that are centred within the node.
-    """
-    if low_weight is None:
-        return np.abs(2.0 * low - total)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return low**2 * weight / (low_weight * (weight - low_weight))
+from crank.kernels.cuts import Cut, FloatArray, LevelArrays, Objective, between, first_best
 
 
 class NumericColumns:
@@ -92,182 +23,184 @@ class NumericColumns:
     """
 
     def __init__(self, columns: FloatArray) -> None:
-        self.order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+        self.d, self.n = columns.shape
+        self.order = np.argsort(columns, axis=1)
         self.value = np.take_along_axis(columns, self.order, axis=1)
         self.missing = np.flatnonzero(np.isnan(self.value[:, -1]))
-        self.n = columns.shape[1]
 
-    def descend(self, position: NDArray[np.int32], bounds: NDArray[np.intp]) -> None:
+    def descend(self, level: LevelArrays) -> None:
         """Re-sort by (node, value): a stable partition of what the level above had sorted."""
-        nodes = len(bounds) - 1
-        if nodes == 1 and len(position) == self.order.shape[1]:
+        rows = len(level.position)
+        if len(level.starts) == 1 and rows == self.order.shape[1]:
             return
-        # narrow integers: NumPy's stable sort is then a radix sort
-        node = np.full(self.n, nodes, dtype=np.int16 if nodes < 2**15 else np.int32)
-        node[position] = np.repeat(np.arange(nodes, dtype=node.dtype), np.diff(bounds))
-        turn = np.argsort(node[self.order], axis=1, kind="stable")[:, : len(position)]
-        self.order = np.take_along_axis(self.order, turn, axis=1)
-        self.value = np.take_along_axis(self.value, turn, axis=1)
+        born = np.zeros(self.n, dtype=np.int8)
+        born[level.position[: level.turn]] = 1
+        born[level.position[level.turn :]] = 2
+        side = born.take(self.order)
+        at = np.empty((self.d, rows), dtype=np.intp)
+        at[:, : level.turn] = np.flatnonzero(side == 1).reshape(self.d, -1)
+        at[:, level.turn :] = np.flatnonzero(side == 2).reshape(self.d, -1)
+        self.order = self.order.take(at)
+        self.value = self.value.take(at)
 
-    def search(self, level: LevelArrays) -> tuple[FloatArray, list[_NumericSearch]]:
-        """Find each column's best cut in each node.
-
-        Returns
-        -------
-        gain : ndarray of shape (d, nodes)
-            −1 where no cut is allowed.
-        searches : list
-            One per way to place missing values, to look the winners up in.
-        """
-        every = np.arange(len(self.order))
-        plain = _NumericSearch(self, level, every, missing_low=False)
-        searches = [plain]
+    def search(self, level: LevelArrays) -> NumericSearch:
+        """Find each column's best cut in each node."""
+        every = np.arange(self.d)
+        placements = [_Placement.of(self, level, every, missing_low=False)]
         if len(self.missing):
-            searches.append(_NumericSearch(self, level, self.missing, missing_low=True))
-        gain = plain.best
-        for search in searches[1:]:
-            gain[search.columns] = np.maximum(gain[search.columns], search.best)
-        return gain, searches
+            placements.append(_Placement.of(self, level, self.missing, missing_low=True))
+        return NumericSearch(self, level, placements)
 
 
-class _NumericSearch:
-    """Gains of every cut of some columns, the missing values on the high or on the low side."""
+@dataclass(frozen=True)
+class _Placement:
+    """Gains of all cuts of some columns, with the missing values on the high or on the low side.
 
-    def __init__(
-        self,
-        columns: NumericColumns,
-        level: LevelArrays,
-        which: NDArray[np.intp],
-        missing_low: bool,
-    ) -> None:
-        every = len(which) == len(columns.order)
-        order = columns.order if every else columns.order[which]
-        value = columns.value if every else columns.value[which]
-        self.columns, self.level, self.value, self.missing_low = which, level, value, missing_low
-        sizes, starts, last = level.sizes, level.starts, level.bounds[1:] - 1
-        score = _by_position(level.position, level.score, columns.n)
-        running = _running(score[order], level)
-        total = np.repeat(running[:, last], sizes, axis=1)
-        count = np.broadcast_to(
-            np.arange(len(level.position)) - np.repeat(starts, sizes) + 1, value.shape
-        )
-        low_weight, weight = None, total
-        if level.objective == "variance":
-            low_weight = _running(
-                _by_position(level.position, level.weight, columns.n)[order], level
-            )
-            weight = np.repeat(low_weight[:, last], sizes, axis=1)
-        allowed = np.empty(value.shape, dtype=bool)
+    Attributes
+    ----------
+    columns : ndarray of int
+    missing_low : bool
+    gain, low : ndarray of shape (columns, rows)
+        Value of cutting after each sorted row, 0 where that is not allowed; score of its low side.
+    n_low : ndarray of int, broadcasting to the same shape
+        Rows on the low side.
+    best : ndarray of shape (columns, nodes)
+    """
+
+    columns: NDArray[np.intp]
+    missing_low: bool
+    gain: FloatArray
+    low: FloatArray
+    n_low: NDArray[np.intp]
+    best: FloatArray
+
+    @classmethod
+    def of(
+        cls, data: NumericColumns, level: LevelArrays, columns: NDArray[np.intp], missing_low: bool
+    ) -> _Placement:
+        every = len(columns) == data.d
+        order = data.order if every else data.order[columns]
+        value = data.value if every else data.value[columns]
+        low = _running(_by_position(level, level.score, data.n), order, level)
+        n_low = (np.arange(order.shape[1]) - np.repeat(level.starts - 1, level.sizes))[None, :]
+        low_weight: FloatArray = n_low.astype(np.float64)
+        if level.weight is not None and level.objective == "variance":
+            low_weight = _running(_by_position(level, level.weight, data.n), order, level)
+        allowed = np.empty(order.shape, dtype=bool)
         np.less(value[:, :-1], value[:, 1:], out=allowed[:, :-1])
-        if len(columns.missing):
+        if len(data.missing):
             absent = np.isnan(value)
             if missing_low:
-                missed = _running(np.where(absent, score[order], 0.0), level)[:, last]
-                running = running + np.repeat(missed, sizes, axis=1)
-                count = count + np.repeat(
-                    _running(absent.astype(float), level)[:, last], sizes, axis=1
-                )
-                if low_weight is not None:
-                    w = _by_position(level.position, level.weight, columns.n)[order]
-                    missed = _running(np.where(absent, w, 0.0), level)[:, last]
-                    low_weight = low_weight + np.repeat(missed, sizes, axis=1)
+                low = low + _missing_part(low, absent, level)
+                low_weight = low_weight + _missing_part(low_weight, absent, level)
+                n_low = n_low + _missing_part(n_low, absent, level).astype(np.intp)
             else:
-                allowed[:, :-1] |= ~absent[:, :-1] & absent[:, 1:]
-        size = np.repeat(sizes, sizes)
-        allowed &= (count >= level.min_leaf) & (size - count >= level.min_leaf)
-        allowed[:, last] = False
-        gain = objective_value(running, total, low_weight, weight)
-        self.gain = np.where(allowed, gain, -1.0)
-        self.running, self.total, self.count = running, total, count
-        self.best = np.maximum.reduceat(self.gain, starts, axis=1)
+                allowed[:, :-1] |= absent[:, 1:] > absent[:, :-1]
+        allowed &= n_low >= level.min_leaf
+        allowed &= np.repeat(level.sizes, level.sizes) - n_low >= level.min_leaf
+        allowed[:, level.bounds[1:] - 1] = False
+        gain = _value(low, low_weight, level)
+        gain *= allowed
+        best = np.maximum.reduceat(gain, level.starts, axis=1)
+        return cls(columns, missing_low, gain, low, n_low, best)
 
-    def cut(self, column: int, node: int, gain: float) -> Cut | None:
-        """Read the winning cut of a node off, if it is one of this search."""
-        row = int(np.searchsorted(self.columns, column))
-        if row == len(self.columns) or self.columns[row] != column or self.best[row, node] != gain:
-            return None
-        start, end = self.level.bounds[node], self.level.bounds[node + 1]
-        at = start + int(np.argmax(self.gain[row, start:end]))
-        low_is_left = bool(2.0 * self.running[row, at] > self.total[row, at])
-        any_missing = bool(np.isnan(self.value[row, end - 1]))
-        n_low = int(self.count[row, at])
+
+@dataclass(frozen=True)
+class NumericSearch:
+    """The best cuts of all numeric columns in all nodes of a level."""
+
+    data: NumericColumns
+    level: LevelArrays
+    placements: list[_Placement]
+
+    @property
+    def best(self) -> FloatArray:
+        """Largest gain, shape (columns, nodes); 0 where no cut is allowed."""
+        best = self.placements[0].best.copy()
+        for placement in self.placements[1:]:
+            best[placement.columns] = np.maximum(best[placement.columns], placement.best)
+        return best
+
+    def cut(self, column: int, node: int, left: NDArray[np.bool_]) -> Cut:
+        """Read the best cut of a column in a node off, and mark by position the rows it sends left.
+
+        Missing values on the high side are preferred, then small thresholds.
+        """
+        start, end = int(self.level.bounds[node]), int(self.level.bounds[node + 1])
+        rounding = float(self.level.rounding[node])
+        found, row = max(
+            ((p, int(np.searchsorted(p.columns, column))) for p in self.placements),
+            key=lambda at: _reached(at[0], at[1], column, node, rounding),
+        )
+        at = start + first_best(found.gain[row, start:end], rounding)
+        n_low = int(np.broadcast_to(found.n_low, found.gain.shape)[row, at])
+        low_is_left = bool(2.0 * found.low[row, at] > self.level.total[node])
+        value, order = self.data.value[column], self.data.order[column, start:end]
+        left[order[: at + 1 - start]] = low_is_left
+        left[order[at + 1 - start :]] = not low_is_left
+        any_missing = bool(np.isnan(value[end - 1]))
+        missing_left = low_is_left == found.missing_low
+        if any_missing:
+            left[order[np.isnan(value[start:end])]] = missing_left
         return Cut(
-            column=column,
-            gain=gain,
             low_is_left=low_is_left,
-            low=float(self.value[row, at]),
-            high=float(self.value[row, at + 1]),
+            low=float(value[at]),
+            high=float(value[at + 1]),
             levels=None,
-            missing_left=low_is_left == self.missing_low if any_missing else None,
-            n_left=n_low if low_is_left else int(end - start) - n_low,
+            missing_left=missing_left if any_missing else None,
+            n_left=n_low if low_is_left else end - start - n_low,
         )
 
 
-def _by_position(position: NDArray[np.int32], values: FloatArray, n: int) -> FloatArray:
+def _reached(p: _Placement, row: int, column: int, node: int, rounding: float) -> float:
+    """Gain of a placement of a column, less the rounding by which the second one must win."""
+    if row == len(p.columns) or p.columns[row] != column:
+        return -1.0
+    return float(p.best[row, node]) - (rounding if p.missing_low else 0.0)
+
+
+def _value(low: FloatArray, low_weight: FloatArray, level: LevelArrays) -> FloatArray:
+    """Value of cutting off a low side: |Σ left − Σ right|, or the variance (Σ low)² W / (W_l W_h).
+
+    The variance form is for scores that are centred within the node.
+    """
+    if level.objective == "sum":
+        gain = 2.0 * low
+        gain -= np.repeat(level.total, level.sizes)
+        return np.abs(gain, out=gain)
+    weight = np.repeat(level.mass, level.sizes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = weight / (low_weight * (weight - low_weight))
+    factor[~np.isfinite(factor)] = 0.0
+    return low**2 * factor
+
+
+def _by_position(level: LevelArrays, values: FloatArray, n: int) -> FloatArray:
     out = np.zeros(n)
-    out[position] = values
+    out[level.position] = values
     return out
 
 
-def _running(values: FloatArray, level: LevelArrays) -> FloatArray:
-    """Cumulative sums that start anew in every node."""
-    total = np.cumsum(values, axis=1)
+def _running(by_position: FloatArray, order: NDArray[np.intp], level: LevelArrays) -> FloatArray:
+    """Cumulative sums in sorted order that start anew in every node."""
+    total = by_position.take(order)
+    np.cumsum(total, axis=1, out=total)
     if len(level.starts) > 1:
         base = total[:, level.starts[1:] - 1]
         total[:, level.starts[1] :] -= np.repeat(base, level.sizes[1:], axis=1)
     return total
 
 
-class CategoryColumn:
-    """One column of codes; the missing values are a level of their own, the last.
-
-    Sorted by mean score, the best subset is a prefix: every level with a positive sum for the sum
-    objective, Fisher's theorem for the variance.
-    """
-
-    def __init__(self, column: int, codes: FloatArray, n_levels: int) -> None:
-        self.column, self.n_levels = column, n_levels
-        self.code = np.where(np.isnan(codes), n_levels, codes).astype(np.intp)
-
-    def search(self, level: LevelArrays) -> FloatArray:
-        """Find the best subset in each node; −1 where none is allowed."""
-        nodes, width = len(level.starts), self.n_levels + 1
-        key = np.repeat(np.arange(nodes) * width, level.sizes) + self.code[level.position]
-        shape = (nodes, width)
-        count = np.bincount(key, minlength=nodes * width).reshape(shape)
-        score = np.bincount(key, level.score, nodes * width).reshape(shape)
-        weight = np.bincount(key, level.weight, nodes * width).reshape(shape)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = np.where(count > 0, score / weight, -np.inf)
-        self.order = np.argsort(-mean, axis=1, kind="stable")
-        self.count = np.cumsum(np.take_along_axis(count, self.order, axis=1), axis=1)
-        running = np.cumsum(np.take_along_axis(score, self.order, axis=1), axis=1)
-        total = score.sum(axis=1, keepdims=True)
-        low_weight = None
-        if level.objective == "variance":
-            low_weight = np.cumsum(np.take_along_axis(weight, self.order, axis=1), axis=1)
-        size = level.sizes[:, None]
-        allowed = (self.count >= level.min_leaf) & (size - self.count >= level.min_leaf)
-        gain = objective_value(running, total, low_weight, weight.sum(axis=1, keepdims=True))
-        gain = np.where(allowed & (2.0 * running > total), gain, -1.0)
-        self.at = np.argmax(gain, axis=1)
-        self.present = count > 0
-        return gain[np.arange(nodes), self.at]
-
-    def cut(self, node: int, gain: float) -> Cut:
-        """Read the best subset of a node off."""
-        left = [int(c) for c in self.order[node, : self.at[node] + 1] if self.present[node, c]]
-        missing = self.n_levels
-        return Cut(
-            column=self.column,
-            gain=gain,
-            low_is_left=True,
-            low=np.nan,
-            high=np.nan,
-            levels=tuple(sorted(c for c in left if c != missing)),
-            missing_left=missing in left if self.present[node, missing] else None,
-            n_left=int(self.count[node, self.at[node]]),
-        )
+def _missing_part(
+    running: NDArray[np.floating] | NDArray[np.intp], absent: NDArray[np.bool_], level: LevelArrays
+) -> FloatArray:
+    """Share of the missing values, the last of each node, in its running sums."""
+    last = level.bounds[1:] - 1
+    running = np.broadcast_to(running, absent.shape)
+    present = level.sizes - np.add.reduceat(absent, level.starts, axis=1)
+    before = np.take_along_axis(running, np.maximum(level.starts + present - 1, 0), axis=1)
+    part = running[:, last] - np.where(present > 0, before, 0.0)
+    return np.repeat(part, level.sizes, axis=1)
 
 
 def best_cut(
@@ -281,27 +214,13 @@ def best_cut(
         Rows with ``sign * value > sign * cut`` form the high side. None if no allowed cut
         improves on the undivided node.
     """
-    if len(value) < 2 * min_leaf:
-        return None
     n = len(value)
-    level = LevelArrays(
-        np.arange(n, dtype=np.int32), np.array([0, n]), score, weight, objective, min_leaf
-    )
-    gain, searches = NumericColumns(value[None, :]).search(level)
-    floor = abs(float(score.sum())) if objective == "sum" else 0.0
-    if gain[0, 0] <= floor + 1e-12 * float(np.abs(score).sum()):
+    if n < 2 * min_leaf:
         return None
-    cut = searches[0].cut(0, 0, gain[0, 0])
-    assert cut is not None
+    position, bounds = np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp)
+    level = LevelArrays(position, bounds, score, weight, objective, min_leaf)
+    search = NumericColumns(value[None, :]).search(level)
+    if search.best[0, 0] <= level.floor[0]:
+        return None
+    cut = search.cut(0, 0, np.empty(n, dtype=bool))
     return between(cut.low, cut.high, cut.low_is_left), -1 if cut.low_is_left else 1
-
-
-def between(low: float, high: float, low_is_left: bool) -> float:
-    """Return the threshold midway, on the side that a strict comparison needs if it rounds.
-
-    ``x < t`` is the test if the low side goes left, else ``x > t``.
-    """
-    middle = low / 2.0 + high / 2.0
-    if low_is_left:
-        return middle if middle > low else high
-    return middle if middle < high else low

@@ -9,13 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.exact import (
-    CategoryColumn,
-    Cut,
-    LevelArrays,
-    NumericColumns,
-    between,
-)
+from crank.kernels.cuts import Cut, LevelArrays, between
+from crank.kernels.stumps import ExactStumps, StumpKernel
 from crank.plugins.base import FloatArray, SplitLearner, SplitRule, TrainingMatrix
 from crank.splitter import LevelSplits, LevelTask, Splitter
 from crank.tree import Split
@@ -67,7 +62,7 @@ class StumpRule(SplitRule):
         # the difference of two doubles is 0 only if they are equal: the sign is exact
         with np.errstate(over="ignore"):
             value = x - self.threshold if self.above else self.threshold - x
-        return np.where(np.isnan(value), absent, np.clip(value, -_LARGEST, _LARGEST))
+        return np.where(np.isnan(x), absent, np.clip(value, -_LARGEST, _LARGEST))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON types."""
@@ -155,79 +150,29 @@ class Stump(SplitLearner):
         """Find the stump with the smallest weighted error."""
         n, p = X.shape
         kinds = tuple(levels) if levels is not None else (0,) * p
-        columns = StumpColumns(np.ascontiguousarray(X.T, dtype=np.float64), kinds)
-        position = np.arange(n, dtype=np.int32)
-        task = LevelArrays(position, np.array([0, n]), label * weight, weight, "sum", 1)
-        return columns.search(task)[0]
+        kernel = ExactStumps(np.ascontiguousarray(X.T, dtype=np.float64), kinds)
+        position, bounds = np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp)
+        found = kernel.search(LevelArrays(position, bounds, label * weight, weight, "sum", 1))
+        cut = found.cut[0]
+        return None if cut is None else rule_of(cut, int(found.column[0]), n)
 
     def prepare(self, data: TrainingMatrix) -> StumpSplitter:
         """Sort or bin the columns once for the whole tree."""
         return StumpSplitter(data)
 
 
-class StumpColumns:
-    """The columns of a training matrix, ready to be searched level by level."""
+def rule_of(cut: Cut, column: int, n: int) -> StumpRule:
+    """Turn the best cut of a node of n rows into a rule.
 
-    def __init__(self, columns: FloatArray, levels: Sequence[int]) -> None:
-        kinds = np.asarray(levels)
-        self.p = len(columns)
-        self.numeric = np.flatnonzero(kinds == 0)
-        self.numbers = NumericColumns(columns[self.numeric]) if len(self.numeric) else None
-        self.categories = [
-            CategoryColumn(int(j), columns[j], int(kinds[j])) for j in np.flatnonzero(kinds)
-        ]
-
-    def search(self, level: LevelArrays) -> list[StumpRule | None]:
-        """Find the best stump of each node; None where nothing improves on the whole node."""
-        nodes = len(level.starts)
-        gain = np.full((self.p, nodes), -1.0)
-        searches = []
-        if self.numbers is not None:
-            self.numbers.descend(level.position, level.bounds)
-            gain[self.numeric], searches = self.numbers.search(level)
-        for column in self.categories:
-            gain[column.column] = column.search(level)
-        winner = np.argmax(gain, axis=0)
-        best = gain[winner, np.arange(nodes)]
-        floor = 1e-12 * np.add.reduceat(np.abs(level.score), level.starts)
-        if level.objective == "sum":
-            floor += np.abs(np.add.reduceat(level.score, level.starts))
-        by_column = {column.column: column for column in self.categories}
-        rules: list[StumpRule | None] = []
-        for k in range(nodes):
-            if best[k] <= floor[k]:
-                rules.append(None)
-                continue
-            j = int(winner[k])
-            if j in by_column:
-                cut = by_column[j].cut(k, best[k])
-                present = np.flatnonzero(by_column[j].present[k])
-                rules.append(category_rule(cut, present, by_column[j].n_levels, level.sizes[k]))
-            else:
-                row = int(np.searchsorted(self.numeric, j))
-                found = (search.cut(row, k, best[k]) for search in searches)
-                cut = next(cut for cut in found if cut is not None)
-                rules.append(numeric_rule(cut, j, level.sizes[k]))
-        return rules
-
-
-def numeric_rule(cut: Cut, column: int, n: int) -> StumpRule:
-    """Turn a cut between two numbers, or between numbers and missing values, into a rule."""
-    larger_is_left = 2 * cut.n_left > n
-    missing_left = larger_is_left if cut.missing_left is None else cut.missing_left
+    Missing values go where the cut puts them; if the node had none, they go with the majority.
+    """
+    missing_left = 2 * cut.n_left > n if cut.missing_left is None else cut.missing_left
+    if cut.levels is not None:
+        return StumpRule(column, levels=cut.levels, missing_left=missing_left)
     if np.isnan(cut.high):
         return StumpRule(column, None, above=cut.low_is_left, missing_left=missing_left)
     threshold = between(cut.low, cut.high, cut.low_is_left)
     return StumpRule(column, threshold, above=not cut.low_is_left, missing_left=missing_left)
-
-
-def category_rule(cut: Cut, present: NDArray[np.intp], n_levels: int, n: int) -> StumpRule:
-    """Turn a subset of levels into a rule; levels that the node lacks follow missing values."""
-    assert cut.levels is not None
-    right = tuple(int(c) for c in present if c != n_levels and c not in cut.levels)
-    larger_is_left = 2 * cut.n_left > n
-    missing_left = larger_is_left if cut.missing_left is None else cut.missing_left
-    return StumpRule(cut.column, levels=(cut.levels, right), missing_left=missing_left)
 
 
 class StumpSplitter(Splitter):
@@ -235,26 +180,28 @@ class StumpSplitter(Splitter):
 
     def __init__(self, data: TrainingMatrix) -> None:
         self.data = data
-        self.columns: StumpColumns | None = None
+        self.kernel: StumpKernel | None = None
 
     def split(self, task: LevelTask) -> LevelSplits:
         """Search every column once for the whole level."""
-        if self.columns is None:
-            by_position = np.ascontiguousarray(self.data.X[task.ranks.row].T, dtype=np.float64)
-            self.columns = StumpColumns(by_position, self.data.levels)
-        level = LevelArrays(
-            task.level.position,
-            task.level.bounds,
-            task.score,
-            task.ranks.weight[task.level.position],
-            task.objective,
-            task.min_leaf,
+        ranks, level = task.ranks, task.level
+        if self.kernel is None:
+            columns = np.ascontiguousarray(self.data.X[ranks.row].T, dtype=np.float64)
+            self.kernel = ExactStumps(columns, self.data.levels)
+        found = self.kernel.search(
+            LevelArrays(
+                level.position,
+                level.bounds,
+                task.score,
+                None if ranks.unweighted else ranks.weight[level.position],
+                task.objective,
+                task.min_leaf,
+                level.turn,
+            )
         )
-        rules = self.columns.search(level)
-        left = np.zeros(len(level.position), dtype=bool)
-        rows = task.ranks.row[level.position]
-        for k, rule in enumerate(rules):
-            if rule is not None:
-                here = slice(level.bounds[k], level.bounds[k + 1])
-                left[here] = rule.decision_at(self.data.X, rows[here]) > 0.0
-        return LevelSplits([None if rule is None else Split(rule) for rule in rules], left)
+        sizes = level.sizes.tolist()
+        splits = [
+            None if cut is None else Split(rule_of(cut, column, n))
+            for cut, column, n in zip(found.cut, found.column.tolist(), sizes, strict=True)
+        ]
+        return LevelSplits(splits, found.left)

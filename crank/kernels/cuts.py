@@ -1,0 +1,143 @@
+"""What every stump kernel shares: the level it reads, the value of a cut, which of two is better.
+
+Gains that differ by rounding only count as equal; then the first column wins, and in it the
+first cut. So kernels that add the same scores in another order grow the same tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Objective = Literal["sum", "variance"]
+FloatArray = NDArray[np.float64]
+
+ROUNDING = 1e-12
+"""Gains that differ by no more than this share of the node's scale count as equal."""
+
+
+@dataclass(frozen=True)
+class LevelArrays:
+    """A level as the kernels see it; arrays are aligned with its rows, node after node.
+
+    Attributes
+    ----------
+    position : ndarray of int32
+        Index of each row in the columns.
+    bounds : ndarray of int, shape (nodes + 1,)
+        Node k owns the rows from ``bounds[k]`` to before ``bounds[k + 1]``.
+    score : ndarray of float64
+        Case weights included.
+    weight : ndarray of float64 or None
+        None if every weight is 1.
+    objective : {"sum", "variance"}
+    min_leaf : int
+        Fewest rows that a side may have.
+    turn : int
+        The left children of the level above come first: this many rows are theirs.
+    """
+
+    position: NDArray[np.int32]
+    bounds: NDArray[np.intp]
+    score: FloatArray
+    weight: FloatArray | None
+    objective: Objective
+    min_leaf: int
+    turn: int = 0
+
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """First row of each node."""
+        return self.bounds[:-1]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """Rows in each node."""
+        return np.diff(self.bounds)
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """Sum of the scores of each node."""
+        return np.add.reduceat(self.score, self.starts)
+
+    @cached_property
+    def mass(self) -> FloatArray:
+        """Weight of each node."""
+        if self.weight is None:
+            return self.sizes.astype(np.float64)
+        return np.add.reduceat(self.weight, self.starts)
+
+    @cached_property
+    def rounding(self) -> FloatArray:
+        """Difference of gains, in each node, that may be due to rounding."""
+        spread = np.add.reduceat(np.abs(self.score), self.starts)
+        return ROUNDING * (spread if self.objective == "sum" else spread**2 / self.mass)
+
+    @cached_property
+    def floor(self) -> FloatArray:
+        """Gain that a split has to exceed to improve on the undivided node."""
+        return self.rounding + (np.abs(self.total) if self.objective == "sum" else 0.0)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The best split of one node.
+
+    Attributes
+    ----------
+    low_is_left : bool
+        Whether the low side (small values; the listed levels) is the high side of the ranking.
+    low, high : float
+        For numbers: the neighbouring values between which the cut falls; ``high`` is NaN if the
+        cut parts the missing values from all others.
+    levels : tuple of (int, ...) or None
+        For categories: the levels on the left, and those on the right.
+    missing_left : bool or None
+        Side of the missing values; None if the node had none.
+    n_left : int
+        Rows on the left.
+    """
+
+    low_is_left: bool
+    low: float
+    high: float
+    levels: tuple[tuple[int, ...], tuple[int, ...]] | None
+    missing_left: bool | None
+    n_left: int
+
+
+def first_best(gain: FloatArray, rounding: float) -> int:
+    """Index of the first gain that only rounding parts from the largest.
+
+    Examples
+    --------
+    >>> first_best(np.array([1.0, 3.0 - 1e-15, 3.0]), 1e-12)
+    1
+    """
+    return int(np.argmax(gain >= gain.max() - rounding))
+
+
+def between(low: float, high: float, low_is_left: bool) -> float:
+    """Return a finite threshold midway, on the side that a strict comparison needs if it rounds.
+
+    ``x < t`` is the test if the low side goes left, else ``x > t``.
+
+    Examples
+    --------
+    >>> between(1.0, 2.0, True), between(1.0, np.inf, False)
+    (1.5, 1.0)
+    """
+    if np.isinf(low) and np.isinf(high):
+        return 0.0
+    if np.isinf(low):
+        return high if low_is_left else float(np.nextafter(high, low))
+    if np.isinf(high):
+        return float(np.nextafter(low, high)) if low_is_left else low
+    middle = low / 2.0 + high / 2.0
+    if low_is_left:
+        return middle if middle > low else high
+    return middle if middle < high else low

@@ -1,0 +1,98 @@
+"""The best stump of every node of a level, over numeric and categorical columns alike."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.kernels.categories import CategoryColumn
+from crank.kernels.cuts import Cut, FloatArray, LevelArrays
+from crank.kernels.exact import NumericColumns
+
+
+@dataclass(frozen=True)
+class LevelCuts:
+    """What a kernel found for the nodes of a level.
+
+    Attributes
+    ----------
+    column : ndarray of int, shape (nodes,)
+        The column to split on, −1 where no split improves on the undivided node.
+    cut : list of Cut or None
+    left : ndarray of bool
+        Side of each row of the level; False throughout a node without a split.
+    """
+
+    column: NDArray[np.intp]
+    cut: list[Cut | None]
+    left: NDArray[np.bool_]
+
+
+class StumpKernel(ABC):
+    """The columns of a training matrix, ready to be searched level by level."""
+
+    @abstractmethod
+    def search(self, level: LevelArrays) -> LevelCuts:
+        """Find the best stump of each node."""
+
+
+class ExactStumps(StumpKernel):
+    """Every threshold and every subset of levels, in NumPy.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (d, n)
+        Values or category codes by position; NaN is missing.
+    levels : sequence of int
+        Number of levels of each column, 0 for numbers.
+    """
+
+    def __init__(self, columns: FloatArray, levels: Sequence[int]) -> None:
+        kinds = np.asarray(levels, dtype=np.intp)
+        self.d, self.n = columns.shape
+        self.numeric = np.flatnonzero(kinds == 0)
+        numbers = columns if len(self.numeric) == self.d else columns[self.numeric]
+        self.numbers = NumericColumns(numbers) if len(self.numeric) else None
+        self.categories = {
+            int(j): CategoryColumn.of(columns[j], int(kinds[j])) for j in np.flatnonzero(kinds)
+        }
+
+    def search(self, level: LevelArrays) -> LevelCuts:
+        """Search every column once for the whole level."""
+        gain = np.empty((self.d, len(level.starts)))
+        numeric = None
+        if self.numbers is not None:
+            self.numbers.descend(level)
+            numeric = self.numbers.search(level)
+            gain[self.numeric] = numeric.best
+        subsets = {j: column.search(level) for j, column in self.categories.items()}
+        for j, subset in subsets.items():
+            gain[j] = subset.best
+        column = best_columns(gain, level)
+        left = np.zeros(self.n, dtype=bool)
+        cuts: list[Cut | None] = []
+        for k, j in enumerate(column.tolist()):
+            if j < 0:
+                cuts.append(None)
+            elif j in subsets:
+                cuts.append(subsets[j].cut(k, left))
+            else:
+                assert numeric is not None
+                cuts.append(numeric.cut(int(np.searchsorted(self.numeric, j)), k, left))
+        return LevelCuts(column, cuts, left[level.position])
+
+
+def best_columns(gain: FloatArray, level: LevelArrays) -> NDArray[np.intp]:
+    """Choose the column to split each node on: the first of the best, −1 if none improves.
+
+    Parameters
+    ----------
+    gain : ndarray of shape (d, nodes)
+    """
+    best = gain.max(axis=0)
+    column = np.argmax(gain >= best - level.rounding, axis=0)
+    return np.where(best > level.floor, column, -1)

@@ -1,0 +1,130 @@
+"""The grower's own passes over a level: scores, partition with gains, summaries of the cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.criteria import (
+    Criterion,
+    Level,
+    LocalMass,
+    iauc_scores,
+    kendall_scores,
+    local_mass,
+)
+from crank.ranks import Ranks
+
+
+@dataclass(frozen=True)
+class Children:
+    """The level below a split one.
+
+    Attributes
+    ----------
+    level : Level
+        First the left children of the split nodes, in their order, then the right ones.
+    gain_kendall, gain_iauc : ndarray of shape (nodes,)
+        Of every node of the level above; 0 for those that were not split.
+    """
+
+    level: Level
+    gain_kendall: NDArray[np.float64]
+    gain_iauc: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is known of each cell before it is split; see `crank.tree.Node`."""
+
+    weight: NDArray[np.float64]
+    quantile: NDArray[np.float64]
+    quartiles: NDArray[np.float64]
+
+
+class Passes:
+    """The passes in NumPy, one call for all nodes of a level.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    """
+
+    def __init__(self, ranks: Ranks) -> None:
+        self.ranks = ranks
+        self.mass: LocalMass | None = None
+
+    def scores(self, level: Level, criterion: Criterion) -> NDArray[np.float64]:
+        """Score the rows of each node by the criterion."""
+        self.mass = local_mass(self.ranks, level)
+        return criterion.scores(self.ranks, level, self.mass)
+
+    def partition(
+        self, level: Level, left: NDArray[np.bool_], split: NDArray[np.bool_]
+    ) -> Children:
+        """Part the split nodes; being stable, the partition keeps every child in y order.
+
+        Parameters
+        ----------
+        level : Level
+            The one that was scored last.
+        left : ndarray of bool
+            Side of each of its rows.
+        split : ndarray of bool, shape (nodes,)
+            Which of its nodes are split.
+        """
+        assert self.mass is not None
+        gains = [
+            np.add.reduceat(np.where(left, scores(self.ranks, level, self.mass), 0.0), level.starts)
+            for scores in (kendall_scores, iauc_scores)
+        ]
+        n_left = np.add.reduceat(left, level.starts, dtype=np.intp)[split]
+        n_right = level.sizes[split] - n_left
+        right = ~left if split.all() else ~left & np.repeat(split, level.sizes)
+        position = np.concatenate((level.position[left], level.position[right]))
+        bounds = np.concatenate(([0], np.cumsum(np.concatenate((n_left, n_right)))))
+        return Children(Level(position, bounds, int(n_left.sum())), gains[0], gains[1])
+
+    def keep(self, level: Level, kept: NDArray[np.bool_]) -> Level:
+        """Drop nodes from a level."""
+        if kept.all():
+            return level
+        sizes = level.sizes
+        stay = np.repeat(kept, sizes)
+        bounds = np.concatenate(([0], np.cumsum(sizes[kept])))
+        turn = int(np.count_nonzero(stay[: level.turn]))
+        return Level(level.position[stay], bounds, turn)
+
+    def summarise(self, level: Level) -> Summary:
+        """Weigh the cells of a level, and locate their responses."""
+        ranks, starts = self.ranks, level.starts
+        weight = ranks.weight[level.position]
+        middle = weight * (ranks.below[level.position] + ranks.upto[level.position])
+        mass = np.add.reduceat(weight, starts)
+        quantile = np.add.reduceat(middle, starts) / (2.0 * ranks.total * mass)
+        return Summary(mass, quantile, self._quartiles(level, weight, mass))
+
+    def _quartiles(
+        self, level: Level, weight: NDArray[np.float64], mass: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Quartiles of each cell: R's type 7, or with weights the inverse of the weighted law."""
+        shares = np.array([0.25, 0.5, 0.75])
+        starts, sizes = level.starts[:, None], level.sizes[:, None]
+        y, position = self.ranks.y, level.position
+        if self.ranks.unweighted:
+            at = (sizes - 1) * shares
+            low = at.astype(np.intp)
+            lower = y[position[starts + low]]
+            upper = y[position[starts + np.minimum(low + 1, sizes - 1)]]
+            return np.asarray(lower + (at - low) * (upper - lower))
+        law = np.cumsum(weight)
+        base = (law[level.starts] - weight[level.starts])[:, None]
+        target = base + mass[:, None] * (shares - QUANTILE_ROUNDING)
+        at = np.clip(np.searchsorted(law, target), starts, starts + sizes - 1)
+        return np.asarray(y[position[at]])
+
+
+QUANTILE_ROUNDING = 1e-12
+"""A share of the mass that falls short of a quartile by this much has reached it."""

@@ -1,0 +1,117 @@
+"""Criteria against the pair sums that define them (theory §4)."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crank.criteria import CRITERIA, Level, get_criterion, local_mass
+from crank.errors import OptionError
+from crank.ranks import rank
+
+
+def between_mass(y, w, a, b):
+    """Weight of the whole sample strictly between two responses."""
+    low, high = min(a, b), max(a, b)
+    return w[(y > low) & (y < high)].sum()
+
+
+def naive_scores(name, y, w, node):
+    """Score of each row of a node, straight from the definition."""
+    yn, wn = y[node], w[node]
+    sign = np.sign(yn[:, None] - yn[None, :])
+    if name == "kendall":
+        return wn * (sign @ wn)
+    if name == "iauc":
+        between = np.array([[between_mass(y, w, a, b) for b in yn] for a in yn])
+        return wn * ((sign * between) @ wn)
+    if name == "spearman":
+        mid = np.array([w[y < v].sum() + w[y <= v].sum() for v in yn]) / 2
+        return wn * (mid - (wn @ mid) / wn.sum())
+    values = np.unique(yn)[:-1]
+    off = np.array([abs(2 * wn[yn <= v].sum() - wn.sum()) for v in values])
+    cut = values[np.flatnonzero(off <= off.min() + 1e-9)[-1]]
+    return np.where(yn > cut, wn, -wn)
+
+
+def level_of(ranks, nodes):
+    """Build a level from lists of rows."""
+    place = np.empty(len(ranks.row), dtype=np.int32)
+    place[ranks.row] = np.arange(len(ranks.row), dtype=np.int32)
+    parts = [np.sort(place[rows]) for rows in nodes]
+    bounds = np.concatenate(([0], np.cumsum([len(p) for p in parts])))
+    return Level(np.concatenate(parts), bounds)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(0, 6), min_size=4, max_size=20).filter(lambda v: len(set(v)) > 1),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+)
+def test_scores_equal_the_naive_pair_sums(values, seed, weighted):
+    rng = np.random.default_rng(seed)
+    y = np.array(values, dtype=float)
+    w = rng.integers(1, 4, len(y)).astype(float) / 2 if weighted else None
+    mass = np.ones(len(y)) if w is None else w
+    ranks = rank(y, w)
+    rows = rng.permutation(len(y))
+    cut = rng.integers(1, len(y))
+    nodes = [part for part in (rows[:cut], rows[cut:]) if len(set(y[part])) > 1]
+    for part in ([rows], nodes):
+        if not part:
+            continue
+        level = level_of(ranks, part)
+        for name, criterion in CRITERIA.items():
+            found = criterion.scores(ranks, level, local_mass(ranks, level))
+            for k in range(len(part)):
+                here = slice(level.bounds[k], level.bounds[k + 1])
+                node = ranks.row[level.position[here]]
+                expected = naive_scores(name, y, mass, node)
+                assert np.allclose(found[here], expected, rtol=1e-12, atol=1e-9), name
+
+
+@pytest.mark.parametrize("name", ["kendall", "iauc", "spearman"])
+def test_scores_of_a_node_sum_to_zero(name):
+    rng = np.random.default_rng(3)
+    ranks = rank(rng.integers(0, 30, 200).astype(float), rng.uniform(0.1, 3, 200))
+    level = level_of(ranks, [np.arange(70), np.arange(70, 200)])
+    score = CRITERIA[name].scores(ranks, level, local_mass(ranks, level))
+    scale = np.abs(score).sum()
+    assert np.abs(np.add.reduceat(score, level.starts)).max() < 1e-12 * scale
+
+
+def test_the_median_row_of_an_odd_node_is_not_above_itself():
+    ranks = rank(np.array([1.0, 2.0, 3.0]))
+    level = level_of(ranks, [np.arange(3)])
+    assert CRITERIA["crank"].scores(ranks, level, local_mass(ranks, level)).tolist() == [-1, -1, 1]
+
+
+@pytest.mark.parametrize("y", [[0, 0, 0, 0, 1], [0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 2]])
+def test_crank_finds_both_labels_under_heavy_ties(y):
+    ranks = rank(np.array(y, dtype=float))
+    level = level_of(ranks, [np.arange(len(y))])
+    score = CRITERIA["crank"].scores(ranks, level, local_mass(ranks, level))
+    assert set(score) == {-1.0, 1.0}
+
+
+def test_weights_count_like_copies_of_a_row():
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 8, 30).astype(float)
+    copies = rng.integers(1, 4, 30)
+    weighted = rank(y, copies.astype(float))
+    repeated = rank(np.repeat(y, copies))
+    for criterion in CRITERIA.values():
+        sums = []
+        for ranks in (weighted, repeated):
+            level = level_of(ranks, [np.arange(len(ranks.row))])
+            score = criterion.scores(ranks, level, local_mass(ranks, level))
+            sums.append(np.bincount(ranks.group, score))
+        assert np.allclose(sums[0], sums[1]), criterion.name
+
+
+def test_an_unknown_criterion_is_an_error_that_helps():
+    with pytest.raises(OptionError, match=r"no criterion named 'kendal'.*Did you mean 'kendall'"):
+        get_criterion("kendal")
+    with pytest.raises(OptionError, match="Allowed: crank, kendall, iauc, spearman"):
+        get_criterion(["kendall"])
