@@ -1,0 +1,185 @@
+"""The integrated ROC curve: the mean over thresholds of y of the ROC curves of a score."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from crank.errors import OptionError
+from crank.kernels.order import FloatArray
+from crank.kernels.roc import RocFamily, mean_roc_on_grid, mean_roc_vertices
+from crank.metrics.profile import Weighting, check_weighting, integrated
+from crank.metrics.sample import Sample, read_sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# cells of the table thresholds × scores up to which a curve is drawn through every vertex
+MOST_CELLS = 2**20
+DEFAULT_GRID = 200
+# n·m from which the compiled kernel serves: below it NumPy takes about a second, the first import
+# of numba with its compiling several
+COMPILED_WORK = 10**7
+
+
+@dataclass(frozen=True, eq=False)
+class IrocCurve:
+    """An integrated ROC curve, as points to join by straight segments.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (k,)
+        False positive rate, from 0 to 1. Where the curve is vertical, α stands twice.
+    iroc : ndarray of float64, shape (k,)
+        Mean true positive rate, from 0 to 1.
+    weighting : {"triple", "uniform"}
+        How the ROC curves weigh in the mean.
+    iauc : float
+        The exact IAUC of the same weighting.
+    grid : int or None
+        The number of steps of α at which the curve was evaluated; None if it goes through every
+        vertex.
+    """
+
+    alpha: FloatArray
+    iroc: FloatArray
+    weighting: Weighting
+    iauc: float
+    grid: int | None
+
+    @property
+    def area(self) -> float:
+        """Area under the curve as drawn; through every vertex it is the IAUC."""
+        return float(np.diff(self.alpha) @ (self.iroc[1:] + self.iroc[:-1])) / 2.0
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame with the columns ``alpha`` and ``iroc``."""
+        import pandas as pd
+
+        return pd.DataFrame({"alpha": self.alpha, "iroc": self.iroc})
+
+
+def iroc_curve(
+    y: ArrayLike,
+    s: ArrayLike,
+    *,
+    weighting: Weighting = "triple",
+    grid: int | None = None,
+    weights: ArrayLike | None = None,
+) -> IrocCurve:
+    """Integrated ROC curve of a score: at each α, the mean of the ROC curves over thresholds of y.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Responses, of at least three distinct values.
+    s : array-like of shape (n,)
+        Scores. Tied scores make a straight segment of a ROC curve.
+    weighting : {"triple", "uniform"}
+        How thresholds weigh, as in `iauc`; the area under the curve is that IAUC.
+    grid : int, optional
+        Evaluate the curve, exactly, at α = 0, 1/grid, …, 1 in O(n · grid); at a jump the upper
+        value counts. By default the curve goes through every vertex if distinct y × distinct
+        scores is at most 2²⁰ (a thousand rows, or more with tied scores), and on a grid of 200
+        steps beyond.
+    weights : array-like of shape (n,), optional
+        Case weights.
+
+    Returns
+    -------
+    IrocCurve
+        From (0, 0) to (1, 1). A curve on a grid has grid + 2 points: the second one is the height
+        of the vertical part at α = 0.
+
+    Examples
+    --------
+    >>> curve = iroc_curve([1, 2, 3, 4], [10, 30, 20, 40])
+    >>> curve.alpha.tolist(), curve.iroc.tolist()
+    ([0.0, 0.0, 0.5, 1.0], [0.0, 1.0, 1.0, 1.0])
+    >>> iroc_curve([1, 2, 3, 4], [0, 0, 0, 0], grid=2).to_frame()
+       alpha  iroc
+    0    0.0   0.0
+    1    0.0   0.0
+    2    0.5   0.5
+    3    1.0   1.0
+    """
+    check_weighting(weighting)
+    steps = None if grid is None else check_count(grid, "grid")
+    sample = read_sample(y, s, weights, distinct=3, purpose="iroc_curve")
+    if steps is None and len(sample.mass) * (int(sample.score_rank.max()) + 1) > MOST_CELLS:
+        steps = DEFAULT_GRID
+    family = roc_family(sample, weighting)
+    if steps is None:
+        alpha, iroc = mean_roc_vertices(family)
+        iroc = _rising(iroc)
+    else:
+        alpha, iroc = grid_curve(family, steps)
+    return IrocCurve(alpha, iroc, weighting, integrated(sample, weighting), steps)
+
+
+def roc_family(sample: Sample, weighting: Weighting) -> RocFamily:
+    """Sort a sample by y and give each threshold its share."""
+    rows = sample.order.by_y
+    return RocFamily(
+        group=(sample.score_rank.max() - sample.score_rank)[rows],
+        weight=sample.weight[rows].astype(np.int64),
+        edges=np.append(0, np.cumsum(np.bincount(sample.y_rank))),
+        share=threshold_shares(sample.mass, weighting),
+    )
+
+
+def threshold_shares(mass: FloatArray, weighting: Weighting) -> FloatArray:
+    """Share of each distinct y, from its weight; 0 where all the rest lies on one side."""
+    below = np.cumsum(mass) - mass
+    above = mass.sum() - mass - below
+    if weighting == "triple":
+        share = mass * below * above
+    else:
+        share = np.where((below > 0) & (above > 0), mass, 0.0)
+    shares: FloatArray = share / share.sum()
+    return shares
+
+
+def _rising(values: FloatArray) -> FloatArray:
+    """Remove what rounding did: a mean of ROC curves never falls, and ends at 1."""
+    result: FloatArray = np.minimum(np.maximum.accumulate(values), 1.0)
+    result[-1] = 1.0
+    return result
+
+
+def grid_curve(family: RocFamily, m: int) -> tuple[FloatArray, FloatArray]:
+    """Draw the mean ROC curve at m even steps of α, by the kernel that suits the size."""
+    compiled = _compiled_kernel() if len(family.group) * m >= COMPILED_WORK else None
+    values = mean_roc_on_grid(family, m) if compiled is None else compiled(family, m)
+    return np.append(0.0, np.arange(m + 1) / m), _rising(np.append(0.0, values))
+
+
+@cache
+def _compiled_kernel() -> Callable[[RocFamily, int], FloatArray] | None:
+    """Import the compiled kernel, or warn, once, that NumPy serves."""
+    try:
+        from crank.kernels import compiled_roc
+    except Exception as error:  # a broken numba can raise anything
+        warnings.warn(
+            f"numba cannot be used ({error}); ROC curves of large data take about ten times "
+            "longer in NumPy. Reinstall numba to remove this warning.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return None
+    return compiled_roc.mean_roc_on_grid
+
+
+def check_count(value: object, name: str) -> int:
+    """Return a positive whole number, or raise."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
+        raise OptionError(
+            f"{name} must be a whole number of at least 1. Got {value!r}. Try {name}=200."
+        )
+    return int(value)
