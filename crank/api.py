@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.errors import DataError
-from crank.formula import ParsedFormula, learn_design, parse_formula, response
+from crank.formula import ParsedFormula, learn_design, learn_response, parse_formula
 from crank.model import LearnerInfo, RankingModel, TrainingInfo, refuse_missing
 from crank.options import TreeOptions, one_of
 from crank.plugins.base import SplitLearner
-from crank.plugins.registry import get_learner, learner_name
+from crank.plugins.registry import get_learner, name_of
 from crank.procedure import fit_tree, in_sample
 from crank.ranks import rank
 from crank.table import Table
@@ -120,15 +120,18 @@ def fit(
     splitter = get_learner(learner, learner_params)
     table = Table.read(data)
     w = read_weights(weights, table)
-    predictors = [name for name in table.names if name != weights]
+    hidden = {weights} if isinstance(weights, str) else set()
+    predictors = [name for name in table.names if name not in hidden]
     parsed = parse_formula(formula, predictors, context=context)
     table, w = _subset(table, w, subset)
     table, w, dropped = _complete_rows(parsed, table, w, splitter, na_action)
-    y = response(parsed, table)
+    response = learn_response(parsed, table)
+    y = response.values(table)
     design = learn_design(parsed, table, native=splitter.takes_categories)
     X = design.matrix(table)
+    info = _describe(splitter, learner_params)
     if not splitter.takes_missing:
-        refuse_missing(X, design, learner_name(splitter))
+        refuse_missing(X, design, info.name)
     levels = tuple(0 if names is None else len(names) for names in design.levels)
     fitted = fit_tree(
         X, y, learner=splitter, options=options, levels=levels, weight=w, progress=progress
@@ -142,12 +145,12 @@ def fit(
     )
     return RankingModel(
         formula=parsed.text,
-        response=parsed.response_text,
+        response=response,
         design=design,
         tree=fitted.tree,
         path=fitted.path,
         options=options,
-        learner=_describe(splitter, learner_params),
+        learner=info,
         training=training,
         validation=fitted.validation,
         pruned_by=HOW_PRUNED[prune],
@@ -156,7 +159,10 @@ def fit(
 
 def _describe(learner: SplitLearner, params: Mapping[str, Any] | None) -> LearnerInfo:
     return LearnerInfo(
-        learner_name(learner), dict(params or {}), learner.takes_missing, learner.takes_categories
+        name=name_of(learner) or type(learner).__name__,
+        params=dict(params or {}),
+        takes_missing=learner.takes_missing,
+        takes_categories=learner.takes_categories,
     )
 
 
@@ -220,5 +226,3 @@ def _complete_rows(
             f"({dropped} dropped for missing values). Ranking needs at least two."
         )
     return table, w, dropped
-
-

@@ -104,7 +104,7 @@ class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
             min_samples_leaf=self.min_samples_leaf,
             leaf_order=self.leaf_order,
             prune=self.prune,
-            cv=self.cv,
+            cv=self.cv if self.prune is not None else 2,
             cv_repeats=self.cv_repeats,
             random_state=_seed(self.random_state),
             n_jobs=self.n_jobs,
@@ -137,7 +137,8 @@ class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Score rows: higher ranks better."""
-        return self.tree_.scores[self.apply(X)]
+        leaf = self.apply(X)
+        return self.tree_.scores[leaf]
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Return the leaf of each row, 0 for the best."""

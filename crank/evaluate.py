@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from crank import metrics
 from crank.errors import DataError
-from crank.formula import parse_formula, response
 from crank.table import Table
 from crank.weights import read_weights
 
@@ -29,16 +28,15 @@ def scored(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
     """Return y, the model's score and the weights of the rows whose response is known."""
     table = Table.read(data)
-    names = [name for name in table.names if name != weights] if isinstance(weights, str) else table.names
-    y = response(parse_formula(f"{model.response} ~ {names[0]}", names), table)
+    y = model.response.values(table)
     w = read_weights(weights, table)
     known = ~np.isnan(y) if w is None else ~np.isnan(y) & ~np.isnan(w)
     if not known.any():
         raise DataError(
-            f"the response {model.response!r} is missing in all {len(y)} rows of the data. "
+            f"the response {model.response.name!r} is missing in all {len(y)} rows of the data. "
             "Evaluation needs rows whose response is known."
         )
-    score = model.predict(data, unknown=unknown)
+    score = model.predict(table, unknown=unknown)
     return y[known], score[known], None if w is None else w[known]
 
 

@@ -14,6 +14,7 @@ from crank.errors import DataError, OptionError
 from crank.options import TreeOptions, one_of, whole
 from crank.plugins.base import FloatArray
 from crank.prune import PruningPath
+from crank.response import ResponseSpec
 from crank.table import Table
 from crank.tree import Metric, Tree
 from crank.validate import Estimate, Validation
@@ -63,8 +64,8 @@ class RankingModel:
     Attributes
     ----------
     formula : str
-    response : str
-        Left side of the formula.
+    response : ResponseSpec
+        How raw columns become the response.
     design : DesignSpec
         How raw columns become design columns.
     tree : Tree
@@ -77,7 +78,7 @@ class RankingModel:
     """
 
     formula: str
-    response: str
+    response: ResponseSpec
     design: DesignSpec
     tree: Tree
     path: PruningPath

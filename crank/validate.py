@@ -194,7 +194,8 @@ def pooled_estimate(
 
     Folds are disjoint samples, so their variances add; repeats only average out the draw.
     """
-    from crank import metrics
+    from crank.metrics import concordance
+    from crank.metrics.inference import logit_interval
 
     found = []
     for fold in folds:
@@ -204,8 +205,9 @@ def pooled_estimate(
         tree = replace(fold.path.subtree(fold.path.step_at_alpha(price)), leaf_order=order)
         weights = None if test.unweighted else test.weight
         score = tree.score(X[test.row])
-        found.append(metrics.concordance(test.y, score, metric=metric, weights=weights))
+        found.append(concordance(test.y, score, metric=metric, weights=weights))
     estimate = float(np.mean([f.estimate for f in found]))
     se = float(np.sqrt(np.mean([f.se**2 for f in found]) / n_folds))
-    low, high = metrics.logit_interval(estimate, se, 0.05)
+    sets = sum(f.n for f in found) / (2 if metric == "kendall" else 3)
+    low, high = logit_interval(estimate, se, 0.05, sets)
     return Estimate(estimate, se, low, high)

