@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from crank import metrics
-from crank.errors import DataError
 from crank.options import TreeOptions
 from crank.plugins.base import SplitLearner
 from crank.plugins.registry import get_learner
@@ -124,8 +123,6 @@ class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
             used = weight > 0
-            if not used.any():
-                raise DataError("sample_weight is 0 in all rows. Allowed: some positive weights.")
             if not used.all():
                 X, y, weight = X[used], y[used], weight[used]
         fitted = fit_tree(X, y, learner=learner, options=options, weight=weight)
