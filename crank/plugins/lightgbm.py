@@ -56,7 +56,7 @@ class LightGBM(SplitLearner):
         self,
         n_estimators: int = 50,
         learning_rate: float = 0.1,
-        num_leaves: int = 15,
+        num_leaves: int = 7,
         min_child_samples: int | None = None,
         reg_lambda: float = 1.0,
         n_threads: int = 1,

@@ -88,12 +88,17 @@ class Standardiser:
             Z /= self.scale
             odd = ~np.isfinite(Z.sum(axis=1))
         if odd.any():
-            Z[odd] = np.clip(np.nan_to_num(Z[odd], nan=0.0), -FARTHEST, FARTHEST)
+            Z[odd] = finite(Z[odd])
         return Z
 
     def pick(self, columns: NDArray[np.intp]) -> Standardiser:
         """Keep some columns only."""
         return Standardiser(self.centre[columns], self.scale[columns])
+
+
+def finite(Z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put missing values at the centre and cut off what lies too far from it."""
+    return np.clip(np.nan_to_num(Z, nan=0.0), -FARTHEST, FARTHEST)
 
 
 class StandardisingLearner(SplitLearner):

@@ -1,0 +1,236 @@
+"""Any scikit-learn classifier as a split learner.
+
+Importing this module loads no scikit-learn: whoever has a classifier has loaded it already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import DataError, OptionError
+from crank.plugins import fields
+from crank.plugins.base import FloatArray, NotExportableError, SplitLearner, SplitRule
+from crank.plugins.linear import LinearRule
+from crank.plugins.rbf import largest_shares
+from crank.plugins.sampling import systematic_counts
+from crank.plugins.sklearn_arrays import as_arrays, decision_values
+from crank.plugins.trees import TreesRule, shares
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorRule(SplitRule):
+    """A fitted classifier that has no translation into arrays: it decides, but only in memory."""
+
+    estimator: Any
+    n_columns: int
+
+    def decision(self, X: FloatArray) -> NDArray[np.float64]:
+        """Ask the classifier."""
+        if not len(X):
+            return np.empty(0)
+        return decision_values(self.estimator, np.asarray(X, dtype=np.float64))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Refuse: crank writes no pickles."""
+        raise NotExportableError(
+            f"a rule made by {self._name} cannot be saved: it has no translation into plain data. "
+            "Allowed: linear classifiers (also behind a StandardScaler), decision trees and "
+            "forests. Use one of these or a built-in learner for models that are to be stored."
+        )
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, Any]) -> SplitRule:
+        """Rebuild the rule of a classifier that has a translation."""
+        kind = fields.field(d, "kind")
+        if kind == "linear":
+            return LinearRule.from_dict(d)
+        if kind == "trees":
+            return TreesRule.from_dict(d)
+        raise DataError(f"a stored rule is of kind {kind!r}. Allowed: 'linear', 'trees'.")
+
+    def describe(self, names: Sequence[str]) -> str:
+        """Name the classifier and, if it says so, the columns that matter most."""
+        inside = largest_shares(self.credit(), names) or f"{self.n_columns} columns"
+        return f"{self._name}({inside}) > 0"
+
+    def credit(self) -> dict[int, float]:
+        """Share the gain as the classifier's own importances or coefficients do."""
+        for attribute in ("feature_importances_", "coef_"):
+            sizes = np.abs(np.asarray(getattr(self.estimator, attribute, ()), dtype=np.float64))
+            if sizes.size == self.n_columns:
+                return shares(np.arange(self.n_columns), sizes.ravel())
+        return {}
+
+    @property
+    def _name(self) -> str:
+        return type(self.estimator).__name__
+
+
+class SklearnLearner(SplitLearner):
+    """Split by a scikit-learn classifier, fitted anew in each node.
+
+    The decision value is the classifier's ``decision_function``, else the log-odds of its
+    ``predict_proba``, else its ``predict``. A ``random_state`` that is None is seeded from the
+    tree's own. Weights go to the classifier if its ``fit`` takes them (in a pipeline, its last
+    step); if not, the rows are resampled in proportion to weight.
+
+    Linear classifiers, decision trees and forests become plain arrays and can be saved as JSON;
+    models with others live in memory only.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A template; it is cloned and never fitted itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X = np.array([[0.0], [1.0], [5.0], [6.0]])
+    >>> label = np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> learner = SklearnLearner(GaussianNB())
+    >>> rule = learner.fit(X, label, np.ones(4), rng=np.random.default_rng(0))
+    >>> (rule.decision(X) > 0).tolist()
+    [False, False, True, True]
+    """
+
+    description: ClassVar[str] = "any scikit-learn classifier"
+    url: ClassVar[str] = "https://scikit-learn.org"
+    rule: ClassVar[type[SplitRule]] = EstimatorRule
+
+    def __init__(self, estimator: Any) -> None:
+        if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+            got = f"the class {estimator.__name__}" if isinstance(estimator, type) else estimator
+            raise OptionError(
+                f"estimator of SklearnLearner is {got!r}. "
+                "Allowed: a scikit-learn classifier, for instance LogisticRegression()."
+            )
+        from sklearn.base import is_classifier
+
+        if not is_classifier(estimator):
+            raise OptionError(
+                f"estimator of SklearnLearner is a {type(estimator).__name__}, which does not "
+                "classify. Allowed: a scikit-learn classifier; learners see labels ±1 only."
+            )
+        self.estimator = estimator
+
+    def __repr__(self) -> str:
+        return f"SklearnLearner({self.estimator!r})"
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]  # depends on the classifier
+        """Whether the classifier says that it takes NaN."""
+        return takes_nan(self.estimator)
+
+    def fit(
+        self,
+        X: FloatArray,
+        label: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        *,
+        rng: np.random.Generator,
+    ) -> SplitRule | None:
+        """Fit a clone of the classifier on the rows of a node."""
+        heard = weight > 0.0
+        if not heard.all():
+            X, label, weight = X[heard], label[heard], weight[heard]
+        if not ((label > 0.0).any() and (label < 0.0).any()):
+            return None
+        estimator = seeded_clone(self.estimator, rng)
+        keyword = weight_keyword(estimator)
+        if keyword is not None:
+            estimator.fit(X, label.astype(int), **{keyword: weight})
+        else:
+            drawn = np.repeat(np.arange(len(X)), systematic_counts(label, weight, len(X), rng))
+            estimator.fit(X[drawn], label[drawn].astype(int))
+        return as_arrays(estimator, X) or EstimatorRule(estimator, X.shape[1])
+
+
+def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
+    """Clone a classifier and seed whatever in it would draw from the global generator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> seeded_clone(DecisionTreeClassifier(), np.random.default_rng(1)).random_state is None
+    False
+    """
+    from sklearn.base import clone
+
+    fresh = clone(estimator)
+    unseeded = [
+        name
+        for name, value in sorted(fresh.get_params(deep=True).items())
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    ]
+    return fresh.set_params(**{name: int(rng.integers(2**31 - 1)) for name in unseeded})
+
+
+def weight_keyword(estimator: Any) -> str | None:
+    """Return the keyword by which weights reach a classifier, or None if it is deaf to them.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> weight_keyword(make_pipeline(StandardScaler(), LogisticRegression()))
+    'logisticregression__sample_weight'
+    >>> weight_keyword(KNeighborsClassifier()) is None
+    True
+    """
+    from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.validation import has_fit_parameter
+
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = weight_keyword(last) if hasattr(last, "fit") else None
+        return None if inner is None else f"{name}__{inner}"
+    if isinstance(estimator, (GridSearchCV, RandomizedSearchCV)):
+        return weight_keyword(estimator.estimator)
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def takes_nan(estimator: Any) -> bool:
+    """Tell whether a classifier, or a pipeline up to its imputer, takes missing values.
+
+    Examples
+    --------
+    >>> from sklearn.impute import SimpleImputer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> takes_nan(LogisticRegression())
+    False
+    >>> takes_nan(make_pipeline(SimpleImputer(), LogisticRegression()))
+    True
+    """
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils import get_tags
+
+    # a pipeline's own tags do not look past its first step
+    steps = (
+        [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    )
+    for step in steps:
+        if step is None or step == "passthrough":
+            continue
+        if isinstance(step, Pipeline):
+            if not takes_nan(step):
+                return False
+            continue
+        try:
+            if not get_tags(step).input_tags.allow_nan:
+                return False
+        except (AttributeError, TypeError):
+            return False
+        if type(step).__module__.startswith("sklearn.impute"):
+            return True
+    return True
