@@ -17,6 +17,7 @@ from crank._version import __version__
 if TYPE_CHECKING:
     from crank import datasets, errors, metrics, testing
     from crank.api import fit
+    from crank.comparison import compare
     from crank.errors import CrankError
     from crank.estimators import RankingTree
     from crank.model import RankingModel
@@ -27,6 +28,7 @@ __all__ = [
     "RankingModel",
     "RankingTree",
     "__version__",
+    "compare",
     "datasets",
     "errors",
     "fit",
@@ -40,6 +42,7 @@ _HOME = {
     "CrankError": "crank.errors",
     "RankingModel": "crank.model",
     "RankingTree": "crank.estimators",
+    "compare": "crank.comparison",
     "fit": "crank.api",
     "learners": "crank.plugins.registry",
 }

@@ -148,7 +148,7 @@ def fit(
         response=response,
         design=design,
         tree=fitted.tree,
-        path=fitted.path,
+        pruning=fitted.path,
         options=options,
         learner=info,
         training=training,

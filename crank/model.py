@@ -21,6 +21,7 @@ from crank.validate import Estimate, Validation
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from crank.report.summary import Summary
 
@@ -69,7 +70,7 @@ class RankingModel:
     design : DesignSpec
         How raw columns become design columns.
     tree : Tree
-    path : PruningPath
+    pruning : PruningPath
         Of the tree as grown.
     options : TreeOptions
     learner : LearnerInfo
@@ -81,7 +82,7 @@ class RankingModel:
     response: ResponseSpec
     design: DesignSpec
     tree: Tree
-    path: PruningPath
+    pruning: PruningPath
     options: TreeOptions
     learner: LearnerInfo
     training: TrainingInfo
@@ -147,15 +148,15 @@ class RankingModel:
             raise OptionError("prune takes either alpha or n_leaves. Give exactly one of them.")
         if n_leaves is not None:
             whole("n_leaves", n_leaves, 1)
-            step = self.path.step_with_leaves(n_leaves)
+            step = self.pruning.step_with_leaves(n_leaves)
             how = f"by hand to n_leaves = {n_leaves}"
         else:
             assert alpha is not None
             if not alpha >= 0.0:
                 raise OptionError(f"alpha={alpha!r} is not allowed. Allowed: a number from 0 up.")
-            step = self.path.step_at_alpha(alpha)
+            step = self.pruning.step_at_alpha(alpha)
             how = f"by hand at alpha = {alpha:g}"
-        tree = replace(self.path.subtree(step), leaf_order=self.tree.leaf_order)
+        tree = replace(self.pruning.subtree(step), leaf_order=self.tree.leaf_order)
         # figures of another tree are not figures of this one; the path's are exact
         training = replace(self.training, figures={}, crossvalidated={})
         return replace(self, tree=tree, training=training, pruned_by=how)
@@ -164,7 +165,7 @@ class RankingModel:
         """Return the pruning table: a row for each subtree, from the largest to the root."""
         from crank.report.tables import pruning_table
 
-        return pruning_table(self.path, self.validation)
+        return pruning_table(self.pruning, self.validation)
 
     def tidy(self) -> pd.DataFrame:
         """Return a row for each leaf, best first."""
@@ -191,13 +192,38 @@ class RankingModel:
         """
         from crank.report.tables import importance_table
 
-        return importance_table(self, metric or self.path.metric)
+        return importance_table(self, metric or self.pruning.metric)
 
     def rules(self) -> str:
         """Return one line for each leaf, best first."""
         from crank.report.text import rules_text
 
         return rules_text(self)
+
+    def path(self, row: Any, *, unknown: Literal["error", "missing"] = "error") -> pd.DataFrame:
+        """Explain the score of one row, turn by turn.
+
+        Parameters
+        ----------
+        row : data frame of one row, or a mapping of column names to values
+        """
+        from crank.report.text import path_table
+
+        if isinstance(row, Mapping):
+            row = {name: [value] for name, value in row.items()}
+        X = self.design_matrix(row, unknown=unknown)
+        if len(X) != 1:
+            raise DataError(f"path explains one row; got {len(X)}. Select one, as in df.iloc[[0]].")
+        return path_table(self, X)
+
+    def augment(self, data: Any, *, unknown: Literal["error", "missing"] = "error") -> Any:
+        """Return the data with columns .score, .leaf, .quantile and .median added.
+
+        A frame of the kind that came in goes out.
+        """
+        from crank.report.tables import augmented
+
+        return augmented(self, data, unknown)
 
     def summary(self) -> Summary:
         """Describe the model as R would; print it."""
@@ -218,6 +244,54 @@ class RankingModel:
         from crank.evaluate import evaluate
 
         return evaluate(self, data, weights=weights, alpha=alpha, unknown=unknown)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the tree; see `crank.report.plots.plot_tree`."""
+        from crank.report.plots import plot_tree
+
+        return plot_tree(self, ax=ax)
+
+    def plot_iroc(self, data: Any, **options: Any) -> Axes:
+        """Draw the IROC curve on new data; see `crank.report.plots.plot_iroc`."""
+        from crank.report.plots import plot_iroc
+
+        return plot_iroc(self, data, **options)
+
+    def plot_profile(self, data: Any, **options: Any) -> Axes:
+        """Draw the AUC at each threshold of y; see `crank.report.plots.plot_profile`."""
+        from crank.report.plots import plot_profile
+
+        return plot_profile(self, data, **options)
+
+    def plot_pruning(self, ax: Axes | None = None) -> Axes:
+        """Draw the pruning path; see `crank.report.plots.plot_pruning`."""
+        from crank.report.plots import plot_pruning
+
+        return plot_pruning(self, ax=ax)
+
+    def plot_leaves(self, data: Any, **options: Any) -> Axes:
+        """Draw a boxplot of y for each leaf; see `crank.report.plots.plot_leaves`."""
+        from crank.report.plots import plot_leaves
+
+        return plot_leaves(self, data, **options)
+
+    def plot_importance(self, **options: Any) -> Axes:
+        """Draw the terms' shares; see `crank.report.plots.plot_importance`."""
+        from crank.report.plots import plot_importance
+
+        return plot_importance(self, **options)
+
+    def plot_score(self, feature: str, data: Any, **options: Any) -> Axes:
+        """Draw the score over one feature; see `crank.report.plots.plot_score`."""
+        from crank.report.plots import plot_score
+
+        return plot_score(self, feature, data, **options)
+
+    def plot_calibration(self, data: Any, **options: Any) -> Axes:
+        """Draw the leaves' order on new data; see `crank.report.plots.plot_calibration`."""
+        from crank.report.plots import plot_calibration
+
+        return plot_calibration(self, data, **options)
 
     def __str__(self) -> str:
         from crank.report.text import tree_text

@@ -80,7 +80,7 @@ def test_pruning_and_leaf_order_are_options(sample):
 
 
 def test_missing_values_and_narrow_floats_pass(sample):
-    X = sample.X.to_numpy(dtype=np.float32)
+    X = sample.X.to_numpy(dtype=np.float32).copy()
     X[::7, 0] = np.nan
     tree = RankingTree(max_depth=4).fit(X, sample.y)
     assert np.isfinite(tree.predict(X)).all()

@@ -12,7 +12,7 @@ A plugin is a class derived from `SplitLearner`, published under the entry-point
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -97,6 +97,14 @@ class SplitRule(ABC):
     def describe_right(self, names: Sequence[str]) -> str:
         """Say in one line which rows go right; by default those that do not go left."""
         return f"not ({self.describe(names)})"
+
+    def topic(self, *, left: bool) -> Hashable:
+        """Name what a side's condition is about; further down a path it replaces its equals.
+
+        ``x > 3`` makes an earlier ``x > 1`` superfluous: both have the topic "x from below". None,
+        the default, replaces nothing.
+        """
+        return None
 
     def credit(self) -> dict[int, float]:
         """Return the share of the node's gain that each column earned; shares sum to 1.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -109,6 +109,12 @@ class StumpRule(SplitRule):
         if self.threshold is None:
             return replace(self, missing_left=not self.missing_left).describe(names)
         return f"{names[self.column]} {'<=' if self.above else '>='} {self.threshold:.6g}"
+
+    def topic(self, *, left: bool) -> Hashable:
+        """Tell levels, missing values, lower and upper bounds of a column apart."""
+        if self.levels is not None or self.threshold is None:
+            return self.column, self.levels is not None
+        return self.column, "above" if self.above == left else "below"
 
     def credit(self) -> dict[int, float]:
         """Give the whole gain to the one column."""

@@ -86,8 +86,8 @@ def summarise(model: RankingModel) -> Summary:
         fit_section(model),
     ]
     if model.validation is not None:
-        table = pruning_table(model.path, model.validation)
-        name = FIGURE_NAMES[model.path.metric]
+        table = pruning_table(model.pruning, model.validation)
+        name = FIGURE_NAMES[model.pruning.metric]
         sections.append(
             Section(
                 f"Pruning ({model.options.cv}-fold cross-validation of {name})",
@@ -96,7 +96,7 @@ def summarise(model: RankingModel) -> Summary:
             )
         )
     if model.tree.n_leaves > 1:
-        metric = model.path.metric
+        metric = model.pruning.metric
         table = importance_table(model, metric)
         target = "Kendall's tau" if metric == "kendall" else "2 IAUC - 1"
         whole = table["importance"].sum()
@@ -142,7 +142,7 @@ def tree_lines(model: RankingModel) -> tuple[str, ...]:
         f"criterion  {options.criterion} ({get_criterion(options.criterion).description})",
         f"learner    {model.learner.name}",
         f"size       {tree.n_leaves} leaves, depth {depth} "
-        f"(grown: {model.path.tree.n_leaves} leaves, depth {tree.depth})",
+        f"(grown: {model.pruning.tree.n_leaves} leaves, depth {tree.depth})",
         f"pruned     {model.pruned_by}",
         f"order      {order}",
     )
@@ -169,7 +169,8 @@ def fit_section(model: RankingModel) -> Section:
     if not rows:
         for name in ("iauc", "kendall") if model.tree.triples > 0 else ("kendall",):
             figure = model.tree.figure(name)
-            rows.append({"figure": f"{FIGURE_NAMES[name]}, training", "estimate": figure})
+            order = "" if model.tree.leaf_order == "oriented" else " (leaves left to right)"
+            rows.append({"figure": f"{FIGURE_NAMES[name]}, training{order}", "estimate": figure})
     note = "1 is a perfect ranking, 0.5 a random one. Training figures are optimistic."
     return Section("Fit", table=pd.DataFrame(rows), note=note)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from crank.errors import DataError
 from crank.options import one_of
 from crank.prune import PruningPath
 from crank.report.text import conditions, leaf_rules
@@ -16,6 +18,7 @@ from crank.validate import Validation
 if TYPE_CHECKING:
     from crank.model import RankingModel
 
+REORDERED = "(order of the leaves)"
 
 def leaf_table(model: RankingModel) -> pd.DataFrame:
     """Tabulate the leaves, best first.
@@ -129,8 +132,8 @@ def pruning_table(path: PruningPath, validation: Validation | None) -> pd.DataFr
 def importance_table(model: RankingModel, metric: Metric) -> pd.DataFrame:
     """Give each node's gain to the terms that earned it.
 
-    Columns: term, importance (sums to τ of the tree in its oriented order, or to 2 IAUC − 1),
-    share.
+    Columns: term, importance (sums to τ of the tree, or to 2 IAUC − 1), share. Where the leaves
+    are ordered by rank, what that adds to the order from left to right has a row of its own.
     """
     one_of("metric", metric, ("kendall", "iauc"))
     tree = model.tree
@@ -146,7 +149,31 @@ def importance_table(model: RankingModel, metric: Metric) -> pd.DataFrame:
             columns[column] += share * node.gain(metric) / total
     table = pd.DataFrame({"term": model.design.terms, "importance": columns})
     table = table.groupby("term", sort=False, as_index=False)["importance"].sum()
+    figure = model.training.figures.get(metric)
+    if tree.leaf_order == "rank" and figure is not None:
+        reordered = 2.0 * (figure.estimate - tree.figure(metric))
+        table.loc[len(table)] = [REORDERED, reordered]
     table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
     whole = table["importance"].sum()
     table["share"] = table["importance"] / whole if whole else 0.0
     return table
+
+
+def augmented(model: RankingModel, data: Any, unknown: Any) -> Any:
+    """Add the model's predictions to a data frame, under names that start with a dot."""
+    leaf = model.predict(data, "leaf", unknown=unknown)
+    cells = leaf_table(model)
+    names = {"score": "score", "leaf": "leaf", "quantile": "quantile", "median": "y_median"}
+    new = {f".{name}": cells[column].to_numpy()[leaf] for name, column in names.items()}
+    if isinstance(data, pd.DataFrame):
+        return data.assign(**new)
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        raise DataError(
+            f"augment adds columns to a data frame; got {type(data).__name__}. "
+            "Allowed: pandas, polars or pyarrow."
+        ) from None
+    backend = nw.get_native_namespace(frame)
+    columns = [nw.new_series(name, values, backend=backend) for name, values in new.items()]
+    return frame.with_columns(*columns).to_native()

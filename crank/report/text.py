@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from crank.plugins.base import FloatArray
 from crank.tree import Node, Split
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from crank.model import RankingModel
 
 
@@ -23,17 +26,23 @@ def side_text(model: RankingModel, split: Split, *, left: bool) -> str:
 
 
 def conditions(model: RankingModel) -> Iterator[tuple[int, Node, tuple[str, ...]]]:
-    """Visit the nodes in preorder with the conditions that lead to each."""
-    stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    """Visit the nodes in preorder with the conditions that lead to each, the last one last.
+
+    A condition that a later one makes superfluous is left out.
+    """
+    stack: list[tuple[int, dict[Hashable, str]]] = [(0, {})]
     while stack:
         index, so_far = stack.pop()
         node = model.tree.nodes[index]
-        yield index, node, so_far
+        yield index, node, tuple(so_far.values())
         if node.split is not None:
-            right = side_text(model, node.split, left=False)
-            left = side_text(model, node.split, left=True)
-            stack.append((node.right, (*so_far, right)))
-            stack.append((node.left, (*so_far, left)))
+            for child, left in ((node.right, False), (node.left, True)):
+                high = left == (node.split.sign > 0)
+                topic = node.split.rule.topic(left=high)
+                # a condition without a topic is a topic of its own
+                key = (index, left) if topic is None else topic
+                kept = {k: text for k, text in so_far.items() if k != key}
+                stack.append((child, kept | {key: side_text(model, node.split, left=left)}))
 
 
 def tree_text(model: RankingModel) -> str:
@@ -72,3 +81,34 @@ def rules_text(model: RankingModel) -> str:
         node = tree.nodes[index]
         lines.append(f"leaf {place}: score {tree.scores[place]:g}, n = {node.n}: {rule}")
     return "\n".join(lines)
+
+
+def path_table(model: RankingModel, X: FloatArray) -> pd.DataFrame:
+    """Follow one row from the root to its leaf.
+
+    Columns: node, condition (that the row meets), turn ("high" or "low" side), n, y_median and
+    quantile of the node that it enters, best and worst (the scores still possible there).
+    """
+    import pandas as pd
+
+    tree = model.tree
+    rows, index = [], 0
+    while (split := tree.nodes[index].split) is not None:
+        left = bool(split.goes_left(X)[0])
+        index = tree.nodes[index].left if left else tree.nodes[index].right
+        node = tree.nodes[index]
+        within = [tree.leaf_of_node[i] for i, cell in tree.walk(index) if cell.is_leaf]
+        rows.append(
+            {
+                "node": node.number,
+                "condition": side_text(model, split, left=left),
+                "turn": "high" if left else "low",
+                "n": node.n,
+                "y_median": node.y_median,
+                "quantile": node.quantile,
+                "best": tree.scores[min(within)],
+                "worst": tree.scores[max(within)],
+            }
+        )
+    columns = ["node", "condition", "turn", "n", "y_median", "quantile", "best", "worst"]
+    return pd.DataFrame(rows, columns=columns)
