@@ -1,0 +1,254 @@
+"""Curves over thresholds and sizes: IROC, the AUC profile, pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import OptionError
+from crank.evaluate import scored
+from crank.report.plot_style import ACCENT, CYCLE, MUTED, SECOND, axes, plain
+from crank.report.tables import pruning_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from crank.metrics.profile import Weighting
+    from crank.model import RankingModel
+
+MOST_BOOTSTRAPPED = 10_000
+"""Rows beyond which an IROC band is narrower than its line, and slow to draw."""
+FEWEST_ROWS = 10
+"""Rows on either side of a threshold below which its AUC is all noise."""
+FIGURE_LABELS = {"iauc": "IAUC", "kendall": r"$d_\tau$ (rate of concordant pairs)"}
+
+
+def plot_iroc(
+    models: RankingModel | Mapping[str, RankingModel] | Sequence[RankingModel],
+    data: Any,
+    *,
+    weighting: Weighting = "triple",
+    band: bool | None = None,
+    weights: Any = None,
+    unknown: Any = "error",
+    random_state: int | None = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the IROC curves of one or several models on the same data.
+
+    Parameters
+    ----------
+    models : RankingModel, mapping of name to RankingModel, or sequence
+    data : data frame
+        Rows that the models have not seen, with their response.
+    weighting : {"triple", "uniform"}
+        How thresholds weigh, in the curves and in the areas that the legend shows alike.
+    band : bool, optional
+        Whether to add pointwise 95% intervals from the bootstrap; by default up to 10,000 rows.
+    weights : str or array-like, optional
+        Case weights.
+    unknown : {"error", "missing"}
+        What to do with a category level that training did not have.
+    random_state : int or None
+        Seeds the bootstrap.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import crank
+    >>> from matplotlib.figure import Figure
+    >>> from crank.report.plots import plot_iroc
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", max_depth=3, prune=None)
+    >>> ax = plot_iroc({"stumps": m}, test.frame, band=False, ax=Figure().subplots())
+    >>> ax.get_legend().get_texts()[0].get_text()
+    'stumps (IAUC 0.938)'
+    """
+    from crank import metrics
+
+    named = name_models(models)
+    ax = axes(ax, (5.0, 4.8))
+    ax.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
+    for k, (name, model) in enumerate(named.items()):
+        colour = CYCLE[k % len(CYCLE)]
+        y, score, w = scored(model, data, weights=weights, unknown=unknown)
+        curve = metrics.iroc_curve(y, score, weighting=weighting, weights=w)
+        if band if band is not None else len(y) <= MOST_BOOTSTRAPPED:
+            around = metrics.iroc_band(
+                y,
+                score,
+                weighting=weighting,
+                grid=50,
+                n_boot=100,
+                weights=w,
+                random_state=random_state,
+            )
+            ax.fill_between(around.alpha, around.low, around.high, color=colour, alpha=0.16, lw=0)
+        label = f"{name} (IAUC {curve.iauc:.3f})"
+        ax.plot(curve.alpha, curve.iroc, color=colour, lw=1.6, label=label, zorder=3)
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+    ax.set(xlabel="false positive rate α", ylabel=f"IROC ({weighting} weighting)")
+    ax.legend(loc="lower right", frameon=False)
+    plain(ax)
+    return ax
+
+
+def name_models(
+    models: RankingModel | Mapping[str, RankingModel] | Sequence[RankingModel],
+) -> dict[str, RankingModel]:
+    """Give every model of a plot a name of its own."""
+    from crank.model import RankingModel
+
+    if isinstance(models, Mapping):
+        named = {str(name): model for name, model in models.items()}
+    else:
+        given = [models] if isinstance(models, RankingModel) else list(models)
+        names = [f"{m.options.criterion} × {m.learner.name}" for m in given]
+        if len(set(names)) < len(names):
+            names = [f"{k}. {name}" for k, name in enumerate(names, 1)]
+        named = dict(zip(names, given, strict=True))
+    if not named:
+        raise OptionError(
+            "plot_iroc got no model. Give at least one, or a mapping of names to them."
+        )
+    return named
+
+
+def plot_profile(
+    model: RankingModel,
+    data: Any,
+    *,
+    band: bool = True,
+    weights: Any = None,
+    unknown: Any = "error",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the AUC of the model at each threshold of y, against the threshold's quantile.
+
+    A flat curve says that the model ranks as well among low responses as among high ones; ½ is
+    no better than chance at that threshold. Thresholds with fewer than ten rows on either side are
+    left out.
+
+    Parameters
+    ----------
+    model : RankingModel
+    data : data frame
+        Rows that the model has not seen, with their response.
+    band : bool
+        Whether to add pointwise 95% confidence intervals.
+    weights, unknown
+        As in `plot_iroc`.
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> import crank
+    >>> from matplotlib.figure import Figure
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", max_depth=3, prune=None)
+    >>> ax = m.plot_profile(test.frame, ax=Figure().subplots())
+    >>> ax.get_xlabel()
+    'threshold: quantile of y'
+    """
+    from crank import metrics
+
+    ax = axes(ax)
+    y, score, w = scored(model, data, weights=weights, unknown=unknown)
+    profile = metrics.auc_profile(y, score, weights=w)
+    if band:
+        around = metrics.profile_band(y, score, weights=w)
+        ax.fill_between(around.quantile, around.low, around.high, color=ACCENT, alpha=0.16, lw=0)
+    inner = np.minimum(profile.quantile, 1.0 - profile.quantile) * len(y) >= FEWEST_ROWS
+    keep = _thinned(np.flatnonzero(inner if inner.any() else inner | True))
+    ax.plot(profile.quantile[keep], profile.auc[keep], color=ACCENT, lw=1.4, zorder=3)
+    ax.axhline(0.5, color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
+    ax.set(xlim=(0.0, 1.0), ylim=(min(0.45, float(profile.auc[keep].min()) - 0.05), 1.01))
+    name = model.response.name
+    ax.set(xlabel=f"threshold: quantile of {name}", ylabel=f"AUC of {name} above the threshold")
+    plain(ax)
+    return ax
+
+
+def _thinned(places: NDArray[np.intp], most: int = 2000) -> NDArray[np.intp]:
+    """Choose points for a line: all of them, unless nobody could tell the difference."""
+    if len(places) <= most:
+        return places
+    return places[np.unique(np.linspace(0, len(places) - 1, most).astype(int))]
+
+
+def plot_pruning(model: RankingModel, *, ax: Axes | None = None) -> Axes:
+    r"""Draw the pruning path: held-out and training figure against the number of leaves.
+
+    Bars are one standard error of the held-out figure; the dotted line lies one standard error
+    below its best value, and the smallest tree above it is the choice of ``prune="1se"``. A model
+    that was fitted without cross-validation has a training curve only.
+
+    Parameters
+    ----------
+    model : RankingModel
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> import crank
+    >>> from matplotlib.figure import Figure
+    >>> train, _ = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall")
+    >>> ax = m.plot_pruning(ax=Figure().subplots())
+    >>> print(ax.get_ylabel())
+    $d_\tau$ (rate of concordant pairs)
+    """
+    ax = axes(ax)
+    table = pruning_table(model.pruning, model.validation)
+    leaves = table["n_leaves"].to_numpy()
+    ax.plot(leaves, table["training"], color=MUTED, lw=1.1, ls="--", label="training (optimistic)")
+    shown = [table["training"].to_numpy()]
+    if model.validation is not None:
+        held, se = table["heldout"].to_numpy(), table["se"].to_numpy()
+        label = f"held out ({model.validation.folds} folds) ± one se"
+        ax.errorbar(
+            leaves,
+            held,
+            yerr=se,
+            color=ACCENT,
+            lw=1.4,
+            marker="o",
+            ms=3.2,
+            elinewidth=0.8,
+            label=label,
+        )
+        best, small = model.validation.step, model.validation.step_1se
+        limit = float(held[best] - se[best])
+        ax.axhline(limit, color=ACCENT, lw=0.9, ls=":", label="one se below the best")
+        ring = {"ls": "none", "mfc": "none", "mec": SECOND, "mew": 1.6}
+        both = best == small
+        name = f"best{' and 1-se' * both}: {_leaves(leaves[best])}"
+        ax.plot(leaves[best], held[best], marker="o", ms=9, label=name, **ring)
+        if not both:
+            name = f"1-se: {_leaves(leaves[small])}"
+            ax.plot(leaves[small], held[small], marker="s", ms=9, label=name, **ring)
+        shown += [held - se, held + se]
+    size = model.tree.n_leaves
+    ax.axvline(
+        size, color=SECOND, lw=0.8, alpha=0.5, zorder=0, label=f"this model: {_leaves(size)}"
+    )
+    if leaves.max() > 16:
+        ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_formatter("{x:g}")
+    low, high = np.nanmin(np.concatenate(shown)), np.nanmax(np.concatenate(shown))
+    ax.set_ylim(low - 0.04 * (high - low), min(high + 0.04 * (high - low), 1.01))
+    ax.set(xlabel="leaves", ylabel=FIGURE_LABELS[model.pruning.metric])
+    ax.legend(loc="lower right", edgecolor="none", framealpha=0.9, fontsize="small")
+    plain(ax)
+    return ax
+
+
+def _leaves(n: int) -> str:
+    return f"{n} {'leaf' if n == 1 else 'leaves'}"

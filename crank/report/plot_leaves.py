@@ -1,0 +1,161 @@
+"""Leaves on data: the distribution of y in each, and whether their order holds."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import DataError
+from crank.ranks import rank
+from crank.report.plot_style import MUTED, axes, leaf_colours, plain
+from crank.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from crank.model import RankingModel
+
+
+def responses_by_leaf(
+    model: RankingModel, data: Any, unknown: Any
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return y and the leaf of the rows whose response is known."""
+    table = Table.read(data)
+    y = model.response.values(table)
+    known = ~np.isnan(y)
+    if not known.any():
+        raise DataError(
+            f"the response {model.response.name!r} is missing in all {len(y)} rows of the data. "
+            "The plot needs rows whose response is known."
+        )
+    return y[known], model.predict(table.rows(known), "leaf", unknown=unknown)
+
+
+def plot_leaves(
+    model: RankingModel, data: Any, *, unknown: Any = "error", ax: Axes | None = None
+) -> Axes:
+    """Draw a boxplot of y for each leaf, best on the left.
+
+    Boxes are quartiles, whiskers reach to the 5% and 95% quantiles; below each leaf stands its
+    number of rows.
+
+    Parameters
+    ----------
+    model : RankingModel
+    data : data frame
+        Rows with their response; a model keeps none of its training rows.
+    unknown : {"error", "missing"}
+        What to do with a category level that training did not have.
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> import crank
+    >>> from matplotlib.figure import Figure
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", max_depth=2, prune=None)
+    >>> ax = m.plot_leaves(test.frame, ax=Figure().subplots())
+    >>> [label.get_text().split() for label in ax.get_xticklabels()]
+    [['0', '275'], ['1', '745'], ['2', '730'], ['3', '250']]
+    """
+    y, leaf = responses_by_leaf(model, data, unknown)
+    n = model.tree.n_leaves
+    ax = axes(ax, (max(4.6, 0.42 * n + 1.2), 4.4))
+    groups = [y[leaf == k] for k in range(n)]
+    drawn = ax.boxplot(
+        groups,
+        positions=np.arange(n),
+        widths=0.62,
+        whis=(5, 95),
+        showfliers=False,
+        patch_artist=True,
+        manage_ticks=False,
+        medianprops={"color": "black", "linewidth": 1.4},
+        whiskerprops={"color": "#5c5c5c"},
+        capprops={"color": "#5c5c5c"},
+    )
+    for k, (box, colour) in enumerate(zip(drawn["boxes"], leaf_colours(n), strict=True)):
+        box.set(facecolor=colour, edgecolor="#5c5c5c")
+        box.set_gid(f"leaf {k}")
+    ax.set_xticks(np.arange(n), [f"{k}\n{len(group)}" for k, group in enumerate(groups)])
+    ax.tick_params(axis="x", length=0, labelsize="small")
+    ax.set(xlim=(-0.6, n - 0.4), xlabel="leaf (0 ranks best), rows", ylabel=model.response.name)
+    plain(ax)
+    return ax
+
+
+def plot_calibration(
+    model: RankingModel,
+    data: Any,
+    *,
+    alpha: float = 0.05,
+    unknown: Any = "error",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the mean position of y in each leaf, on new data against training.
+
+    Positions are quantiles: 1 for the largest response, 0 for the smallest. If the order of the
+    leaves holds on the new data, points rise from left to right; training positions are
+    optimistic, so points lie a little nearer to ½ than the diagonal.
+
+    Parameters
+    ----------
+    model : RankingModel
+    data : data frame
+        Rows that the model has not seen, with their response.
+    alpha : float
+        One minus the confidence level of the intervals.
+    unknown : {"error", "missing"}
+        What to do with a category level that training did not have.
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> import crank
+    >>> from matplotlib.figure import Figure
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", max_depth=2, prune=None)
+    >>> ax = m.plot_calibration(test.frame, ax=Figure().subplots())
+    >>> len(ax.collections[-1].get_offsets())
+    4
+    """
+    from crank.metrics.inference import check_alpha
+
+    check_alpha(alpha)
+    y, leaf = responses_by_leaf(model, data, unknown)
+    ranks = rank(y)
+    position = np.empty(len(y))
+    position[ranks.row] = ranks.quantile
+    trained = np.array([model.tree.nodes[i].quantile for i in model.tree.leaves])
+    count = np.bincount(leaf, minlength=len(trained))
+    met = count > 0  # a leaf that no new row reaches says nothing
+    mean, reach = _mean_and_reach(position, leaf, count, alpha)
+
+    ax = axes(ax, (5.0, 4.8))
+    ax.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
+    ax.errorbar(
+        trained[met], mean[met], yerr=reach[met], fmt="none", ecolor="#5c5c5c", elinewidth=0.9
+    )
+    colours = np.array(leaf_colours(len(trained)))[met]
+    size = 24 + 160 * count[met] / count.sum()
+    ax.scatter(trained[met], mean[met], s=size, c=colours, edgecolors="#5c5c5c", zorder=3)
+    name = model.response.name
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set(xlabel=f"mean quantile of {name} in the leaf, training")
+    ax.set(ylabel=f"mean quantile of {name} in the leaf, these data")
+    plain(ax)
+    return ax
+
+
+def _mean_and_reach(
+    position: NDArray[np.float64], leaf: NDArray[np.intp], count: NDArray[np.intp], alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean position by leaf and half the width of its interval; none for a single row."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.bincount(leaf, position, minlength=len(count)) / count
+        squares = np.bincount(leaf, (position - mean[leaf]) ** 2, minlength=len(count))
+        reach = NormalDist().inv_cdf(1.0 - alpha / 2.0) * np.sqrt(squares / (count - 1) / count)
+    return mean, np.where(count > 1, reach, 0.0)
