@@ -54,7 +54,8 @@ def from_pandas(series: Any) -> Column:
     if isinstance(dtype, np.dtype):
         return from_array(series.to_numpy())
     if isinstance(dtype, pd.CategoricalDtype):
-        return Coded(series.array.codes, tuple(map(plain, dtype.categories.tolist())))
+        levels = np.asarray(dtype.categories, dtype=object).tolist()
+        return Coded(series.array.codes, tuple(map(plain, levels)))
     if isinstance(dtype, pd.StringDtype):
         return from_array(series.to_numpy(dtype=object))
     import narwhals
@@ -139,12 +140,12 @@ def as_floats(column: NDArray[Any]) -> NDArray[np.floating[Any]]:
 
 
 def factorize(
-    column: NDArray[Any] | Coded,
+    column: NDArray[Any] | Coded, kind: Kind | None
 ) -> tuple[NDArray[np.integer[Any]], tuple[Level, ...]]:
     """Find each value's number among the declared levels, else among the sorted values."""
     if isinstance(column, Coded):
         return column.codes, column.levels
-    if kind_of(column) == "category":
+    if kind == "category":
         values = column.tolist()
         levels = tuple(sorted(v for v in set(values) if isinstance(v, str)))
         return _look_up(values, levels), levels

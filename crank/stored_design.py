@@ -90,7 +90,7 @@ def _variable(data: Any) -> Variable:
 
 def _block(data: Any, factors: tuple[Factor, ...]) -> Block:
     match data:
-        case [str(term), [*chosen], float(scale) | int(scale)] if chosen and math.isfinite(scale):
+        case [str(term), [*chosen], scale] if chosen and _is_number(scale):
             known = all(type(i) is int and 0 <= i < len(factors) for i in chosen)
             if known and len(set(chosen)) == len(chosen):
                 coded = any(isinstance(factors[i], Codes | Cross) for i in chosen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,7 @@ class Table:
     ) -> None:
         self.names = names
         self.n_rows = n_rows
+        self._known = frozenset(names)
         self._read, self._dtype, self._index = column, dtype, index
 
     @classmethod
@@ -80,7 +81,7 @@ class Table:
 
     def require(self, name: str) -> None:
         """Raise unless the table has this column."""
-        if name not in self.names:
+        if name not in self._known:
             raise unknown_column(name, self.names)
 
     def dtype(self, name: str) -> str:
@@ -114,8 +115,7 @@ class Table:
         Numbers match by value: 1.0 is the level 1.
         """
         column = self._column(name)
-        self._kind(column, name)
-        found, values = factorize(column)
+        found, values = factorize(column, self._kind(column, name))
         if levels is None:
             return found.astype(np.int32), values
         self._same_sort(name, values, levels)
@@ -188,7 +188,7 @@ class Table:
         )
 
 
-def unknown_column(name: str, names: Sequence[str]) -> DataError:
+def unknown_column(name: str, names: Collection[str]) -> DataError:
     """Build the error for a column that the data lack."""
     return DataError(
         f"column {name!r} of the formula is not in the data. "

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from crank.errors import FormulaError, did_you_mean, listed
 from crank.expressions import Function, Step, Steps, columns_of, functions_of
+from crank.formula.grammar import shortened
 from crank.formula.options import bound, contrasts, literal
 from crank.formula.vocabulary import (
     BINARY,
+    COMMON,
     COMPARE,
     CONSTANTS,
     FUNCTIONS,
@@ -44,7 +46,7 @@ class RawFactor:
         return columns_of(self.steps)
 
 
-def column_factor(name: str, names: Sequence[str]) -> RawFactor:
+def column_factor(name: str, names: Collection[str]) -> RawFactor:
     """Make the factor of a bare column."""
     if name not in names:
         raise unknown_column(name, names)
@@ -55,7 +57,7 @@ def compile_factor(
     name: str,
     tree: ast.expr,
     aliases: Mapping[str, str],
-    names: Sequence[str],
+    names: Collection[str],
     context: Mapping[str, Any],
 ) -> RawFactor:
     """Compile the expression of a factor, or say which part of it is not supported.
@@ -96,7 +98,7 @@ class _Compiler:
         self,
         term: str,
         aliases: Mapping[str, str],
-        names: Sequence[str],
+        names: Collection[str],
         context: Mapping[str, Any],
     ) -> None:
         self.term, self.aliases, self.names, self.context = term, aliases, names, context
@@ -266,11 +268,12 @@ class _Compiler:
         for alias, name in self.aliases.items():
             text = text.replace(alias, f"`{name}`")
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-        hint = f": {why}" if why else ""
-        near = "" if why else did_you_mean(called.removeprefix("np."), FUNCTIONS)
+        what = f"the term {shortened(self.term)} holds {shortened(text)}, which is not supported"
+        if why:
+            return FormulaError(f"{what}: {why}.")
+        near = did_you_mean(called.removeprefix("np."), FUNCTIONS)
         return FormulaError(
-            f"the term {self.term!r} holds {text!r}, which is not supported{hint}. Allowed are "
-            f"arithmetic, comparisons, &, |, ~ and the functions {listed(FUNCTIONS, 80)}. Pass "
-            f"your own function as context={{'name': function}}, or compute the column before "
-            f"fitting.{near}"
+            f"{what}. Allowed are arithmetic, comparisons, &, |, ~ and functions such as "
+            f"{listed(COMMON, 30)}. Pass your own function as context={{'name': function}}, or "
+            f"compute the column before fitting.{near}"
         )

@@ -18,8 +18,9 @@ from crank.errors import FormulaError
 _TOKEN = re.compile(
     r"""`(?P<quoted>[^`]*)`
       | (?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
+      | (?P<operator>%[^%]*%)
       | (?P<number>\d+(?:\.\d*)?|\.\d+)
-      | (?P<word>[^\W\d]\w*(?:\.[^\W\d]\w*)*)
+      | (?P<word>[^\W\d]\w*(?:\.\w+)*)
       | (?P<brace>\{)
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
@@ -59,37 +60,41 @@ class _Scanner:
         while any(self.prefix in known for known in (text, *names)):
             self.prefix += "_"
         self.sources: dict[str, Source] = {}
+        self.known: dict[str, str] = {}  # a source's name -> the identifier that stands for it
         self.dotted = {name for name in names if "." in name}
 
     def identifier(self, source: Source) -> str:
-        for known, other in self.sources.items():
-            if other.name == source.name:
-                return known
-        new = f"{self.prefix}{len(self.sources)}_"
-        self.sources[new] = source
-        return new
+        if source.name not in self.known:
+            self.known[source.name] = new = f"{self.prefix}{len(self.known)}_"
+            self.sources[new] = source
+        identifier = self.known[source.name]
+        if (self.sources[identifier].tree is None) != (source.tree is None):
+            raise self.error(
+                f"`{source.name}` is both a column and an expression; rename the column"
+            )
+        return identifier
 
     def scan(self) -> str:
-        out, at = [], 0
+        out, at = [], 0  # words are set apart by spaces, so that formulaic sees no calls in them
         while at < len(self.text):
             match = _TOKEN.match(self.text, at)
             assert match is not None  # the last alternative takes any character
             at = match.end()
             group = match.lastgroup
             if group == "quoted":
-                out.append(self.column(match["quoted"]))
+                out.append(f" {self.column(match['quoted'])} ")
             elif group == "word":
                 rest = re.match(r"\s*\(", self.text[at:])
                 if rest:
                     at = self.closing(at + rest.end() - 1) + 1
-                    out.append(self.expression(self.text[match.start() : at]))
+                    out.append(f" {self.expression(self.text[match.start() : at])} ")
                 elif self.text[at : at + 1] == "[":
                     raise self.error(f"{match['word']}[...] is not supported")
                 else:
-                    out.append(self.column(match["word"]))
+                    out.append(f" {self.column(match['word'])} ")
             elif group == "brace":
                 end = self.closing(match.start())
-                out.append(self.expression(self.text[at:end]))
+                out.append(f" {self.expression(self.text[at:end])} ")
                 at = end + 1
             elif group == "text":
                 raise self.error(f"the text {match['text']} is not a term; quote columns as `name`")
@@ -135,7 +140,8 @@ class _Scanner:
             tree = ast.parse(_TOKEN.sub(alias, code).strip(), mode="eval").body
             shown = ast.unparse(tree)
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-            raise self.error(f"{code.strip()!r} is not an expression ({error})") from None
+            why = getattr(error, "msg", None) or "it is nested too deeply"
+            raise self.error(f"{shortened(code.strip())} is not an expression ({why})") from None
         for new, name in aliases.items():
             shown = shown.replace(new, name if name in self.dotted else f"`{name}`")
         if isinstance(tree, ast.Name):
@@ -152,8 +158,14 @@ class _Scanner:
 def syntax_error(text: str, what: str) -> FormulaError:
     """Build the error for a formula that cannot be read."""
     return FormulaError(
-        f"the formula {text!r} cannot be read: {what}. Write it as 'y ~ x1 + log(x2) + C(g)'."
+        f"the formula {shortened(text)} cannot be read: {what}. "
+        f"Write it as 'y ~ x1 + log(x2) + C(g)'."
     )
+
+
+def shortened(text: str) -> str:
+    """Quote a formula for a message, cut where it is long."""
+    return repr(text if len(text) <= 120 else text[:119] + "…")
 
 
 def read_sides(text: str, names: Sequence[str], hidden: Sequence[str] = ()) -> Sides:
@@ -184,14 +196,14 @@ def read_sides(text: str, names: Sequence[str], hidden: Sequence[str] = ()) -> S
     kept = tuple(term for term in terms if term.factors)
     if not kept:
         raise FormulaError(
-            f"the formula {text!r} has an empty right side. Name at least one column there, "
-            f"or '.' for all."
+            f"the formula {shortened(text)} has an empty right side. Name at least one column "
+            f"there, or '.' for all."
         )
     response = scanner.source(left[0].factors[0].expr)
     if any(term.factors == (response,) for term in kept):
         raise FormulaError(
-            f"the formula {text!r} has its response {response.name!r} on the right side as well. "
-            f"Leave it out there."
+            f"the formula {shortened(text)} has its response {response.name!r} on the right side "
+            f"as well. Leave it out there."
         )
     return Sides(response, kept, intercept=len(kept) < len(terms))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crank.columns import Kind, Level
 from crank.design import MOST_COLUMNS, Block, DesignSpec, Variable
-from crank.errors import DataError
+from crank.errors import DataError, FormulaError, listed
 from crank.expressions import Steps, check
 from crank.factors import Codes, Dummies, Factor, Number, Spline, crossed
 from crank.formula.bases import learn_poly, learn_spline
@@ -105,7 +106,7 @@ class _Builder:
 
     def __init__(self, learned: Mapping[str, Factor | _Category]) -> None:
         self.learned = learned
-        self.factors: list[Factor] = []
+        self.factors: dict[Factor, int] = {}  # with their positions
         self.blocks: list[Block] = []
 
     def coded(self, name: str, *, reduced: bool) -> Factor:
@@ -117,10 +118,7 @@ class _Builder:
         return factor
 
     def block(self, term: RawTerm, factors: list[Factor], scale: float | None = None) -> None:
-        for factor in factors:
-            if factor not in self.factors:
-                self.factors.append(factor)
-        chosen = tuple(map(self.factors.index, factors))
+        chosen = tuple(self.factors.setdefault(f, len(self.factors)) for f in factors)
         self.blocks.append(Block(term.name, chosen, term.scale if scale is None else scale))
 
     def native(self, term: RawTerm, reader: Reader) -> None:
@@ -167,7 +165,7 @@ def _learn_category(factor: RawFactor, column: str | None, reader: Reader) -> _C
     else:
         steps = learn_steps(factor, reader)
         table, source = Table.read({factor.name: reader.finished(steps, factor.name)}), factor.name
-    levels = options.get("levels")
+    levels = _given_levels(factor)
     if levels is None:
         levels = table.codes(source)[1]
         if column is None:
@@ -177,9 +175,31 @@ def _learn_category(factor: RawFactor, column: str | None, reader: Reader) -> _C
             f"the category {factor.name!r} has no value in these rows, so no level can be learned. "
             f"Leave the term out."
         )
+    if not _one_sort(levels):
+        raise DataError(
+            f"the category {factor.name!r} must have levels that are all texts or all finite "
+            f"numbers, got {listed(map(repr, levels))}. Convert the column."
+        )
     coding = options.get("contrasts") or Coding()
-    return _Category(
-        factor.name, steps, tuple(levels), coding, bool(options.get("spans_intercept", True))
+    return _Category(factor.name, steps, levels, coding, bool(options.get("spans_intercept", True)))
+
+
+def _given_levels(factor: RawFactor) -> tuple[Level, ...] | None:
+    given = factor.options.get("levels")
+    if given is None:
+        return None
+    if isinstance(given, list | tuple) and _one_sort(given) and len(set(given)) == len(given) > 0:
+        return tuple(given)
+    raise FormulaError(
+        f"levels of the term {factor.name!r} must be a list of distinct texts or numbers, "
+        f"got {given!r}."
+    )
+
+
+def _one_sort(levels: Sequence[object]) -> bool:
+    """Say whether levels are all texts, or all finite numbers."""
+    return all(isinstance(v, str) for v in levels) or all(
+        isinstance(v, bool | int | float) and abs(v) <= sys.float_info.max for v in levels
     )
 
 

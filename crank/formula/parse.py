@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from crank.errors import FormulaError
 from crank.expressions import Function
 from crank.formula.compile import RawFactor, column_factor, compile_factor
-from crank.formula.grammar import Source, read_sides
+from crank.formula.grammar import Source, read_sides, shortened
 
 
 class RawTerm(NamedTuple):
@@ -84,15 +84,17 @@ def parse_formula(
         raise FormulaError(
             f"a formula must be text such as 'y ~ x1 + x2', got {type(formula).__name__}."
         )
-    names, known = tuple(names), context or {}
+    columns, known = dict.fromkeys(names), context or {}  # a set that keeps the order
 
     def compiled(source: Source) -> RawFactor:
         if source.tree is None:
-            return column_factor(source.name, names)
+            return column_factor(source.name, columns)
         try:
-            return compile_factor(source.name, source.tree, dict(source.aliases), names, known)
+            return compile_factor(source.name, source.tree, dict(source.aliases), columns, known)
         except RecursionError:
-            raise FormulaError(f"the term {source.name[:60]!r} … is nested too deeply.") from None
+            raise FormulaError(
+                f"the term {shortened(source.name)} is nested too deeply. Compute it as a column."
+            ) from None
 
     sides = read_sides(formula, names)
     left = compiled(sides.response)
@@ -101,7 +103,9 @@ def parse_formula(
             f"the response {left.name!r} makes several columns. A response is one column of "
             f"numbers, such as y or log(y)."
         )
-    # '.' must leave out what the response reads, which is known only now
-    sides = read_sides(formula, names, hidden=left.variables)
+    bare = {factor.name for term in sides.terms for factor in term.factors}
+    if not bare.isdisjoint(left.variables):
+        # '.' must leave out what the response reads, which is known only now
+        sides = read_sides(formula, names, hidden=left.variables)
     terms = tuple(RawTerm(tuple(map(compiled, t.factors)), t.scale) for t in sides.terms)
     return ParsedFormula(formula, left, terms, sides.intercept)

@@ -66,3 +66,9 @@ FUNCTIONS = tuple(
         {*OPERATIONS, *SAME, *SCALINGS, *SEVERAL, "I", "Q", "clip", "isin"} - {"and", "or", "not"}
     )
 )
+# what a message names
+COMMON = (
+    *("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "floor", "ceil", "round", "where"),
+    *("clip", "maximum", "minimum", "isin", "center", "scale", "standardize", "poly", "bs", "C"),
+    "I",
+)
