@@ -5,6 +5,7 @@ Importing this module loads no scikit-learn: whoever has a classifier has loaded
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,7 +15,13 @@ from numpy.typing import NDArray
 
 from crank.errors import DataError, OptionError
 from crank.plugins import fields
-from crank.plugins.base import FloatArray, NotExportableError, SplitLearner, SplitRule
+from crank.plugins.base import (
+    FloatArray,
+    NotExportableError,
+    SplitLearner,
+    SplitRule,
+    TrainingMatrix,
+)
 from crank.plugins.linear import LinearRule
 from crank.plugins.rbf import largest_shares
 from crank.plugins.sampling import systematic_counts
@@ -82,6 +89,9 @@ class SklearnLearner(SplitLearner):
     Linear classifiers, decision trees and forests become plain arrays and can be saved as JSON;
     models with others live in memory only.
 
+    What raises ValueError in the root of a tree raises; further down, where nodes get too small
+    for some classifiers, it ends the branch.
+
     Parameters
     ----------
     estimator : classifier
@@ -118,6 +128,7 @@ class SklearnLearner(SplitLearner):
                 "classify. Allowed: a scikit-learn classifier; learners see labels ±1 only."
             )
         self.estimator = estimator
+        self.n_rows: int | None = None
 
     def __repr__(self) -> str:
         return f"SklearnLearner({self.estimator!r})"
@@ -126,6 +137,12 @@ class SklearnLearner(SplitLearner):
     def takes_missing(self) -> bool:  # type: ignore[override]  # depends on the classifier
         """Whether the classifier says that it takes NaN."""
         return takes_nan(self.estimator)
+
+    def prepare(self, data: TrainingMatrix) -> SplitLearner:
+        """Return a copy that knows the size of the root."""
+        prepared = copy.copy(self)
+        prepared.n_rows = len(data.X)
+        return prepared
 
     def fit(
         self,
@@ -142,12 +159,13 @@ class SklearnLearner(SplitLearner):
         if not ((label > 0.0).any() and (label < 0.0).any()):
             return None
         estimator = seeded_clone(self.estimator, rng)
-        keyword = weight_keyword(estimator)
-        if keyword is not None:
-            estimator.fit(X, label.astype(int), **{keyword: weight})
-        else:
-            drawn = np.repeat(np.arange(len(X)), systematic_counts(label, weight, len(X), rng))
-            estimator.fit(X[drawn], label[drawn].astype(int))
+        try:
+            fit_weighted(estimator, X, label, weight, rng)
+            decision_values(estimator, X[:1])  # some classifiers refuse only when asked
+        except ValueError:
+            if self.n_rows is None or len(X) >= self.n_rows:
+                raise
+            return None
         return as_arrays(estimator, X) or EstimatorRule(estimator, X.shape[1])
 
 
@@ -170,6 +188,22 @@ def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     ]
     return fresh.set_params(**{name: int(rng.integers(2**31 - 1)) for name in unseeded})
+
+
+def fit_weighted(
+    estimator: Any,
+    X: FloatArray,
+    label: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> None:
+    """Fit a classifier with weights, or on rows resampled by weight if it takes none."""
+    keyword = weight_keyword(estimator)
+    if keyword is not None:
+        estimator.fit(X, label.astype(int), **{keyword: weight})
+    else:
+        drawn = np.repeat(np.arange(len(X)), systematic_counts(label, weight, len(X), rng))
+        estimator.fit(X[drawn], label[drawn].astype(int))
 
 
 def weight_keyword(estimator: Any) -> str | None:

@@ -1,0 +1,71 @@
+"""What the conformance kit found: a report, and the error that carries it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crank.errors import CrankError
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check that failed.
+
+    Attributes
+    ----------
+    check : str
+        Name of the check.
+    problem : str
+        What the learner did, and with what data.
+    remedy : str
+        What the contract asks for.
+    """
+
+    check: str
+    problem: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.problem} {self.remedy}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Outcome of `check_learner`.
+
+    Attributes
+    ----------
+    learner : str
+    passed : tuple of str
+        Names of the checks that passed.
+    skipped : tuple of str
+        Checks that do not apply, each with the reason.
+    failures : tuple of Finding
+    """
+
+    learner: str
+    passed: tuple[str, ...]
+    skipped: tuple[str, ...]
+    failures: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the learner keeps the contract."""
+        return not self.failures
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.learner}: {len(self.passed)} checks passed, "
+            f"{len(self.skipped)} skipped, {len(self.failures)} failed."
+        ]
+        lines += [f"  skipped {reason}" for reason in self.skipped]
+        lines += [f"  failed {finding}" for finding in self.failures]
+        return "\n".join(lines)
+
+
+class LearnerCheckError(CrankError, AssertionError):
+    """A learner breaks the contract; ``report`` holds the details."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
