@@ -43,7 +43,7 @@ class ModelComparison:
         return (
             f"Paired comparison of {self.metric} on {self.n} rows\n\n"
             f"{self.estimates.to_string(index=False, float_format='{:.4g}'.format)}\n\n"
-            f"{self.tests.to_string(index=False, float_format='{:.4g}'.format)}\n"
+            f"{self.tests.to_string(index=False, float_format='{:.4g}'.format)}"
         )
 
     __repr__ = __str__

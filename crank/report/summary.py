@@ -39,12 +39,11 @@ class Summary:
             lines = [f"{section.title}:"]
             lines += [f"  {line}" for line in section.lines]
             if section.table is not None:
-                shown = _rounded(section.table).to_string(index=False, line_width=None)
-                lines += [f"  {line}" for line in shown.splitlines()]
+                lines += [f"  {line}" for line in _text_table(section.table)]
             if section.note:
                 lines.append(f"  {section.note}")
             parts.append("\n".join(lines))
-        return "\n\n".join(parts) + "\n"
+        return "\n\n".join(parts)
 
     __repr__ = __str__
 
@@ -71,7 +70,7 @@ class Summary:
             parts.append(rf"\paragraph{{{_tex(section.title)}}}")
             parts += [_tex(line) + r"\\" for line in section.lines]
             if section.table is not None:
-                parts.append(_latex_table(_rounded(section.table)))
+                parts.append(_latex_table(section.table))
             if section.note:
                 parts.append(_tex(section.note))
         return "\n".join(parts) + "\n"
@@ -193,6 +192,18 @@ def _rounded(table: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
+def _text_table(table: pd.DataFrame) -> list[str]:
+    """Set a table in columns, words to the left and numbers to the right."""
+    shown = _rounded(table)
+    columns = []
+    for name in table.columns:
+        cells = [str(name), *map(str, shown[name])]
+        width = max(map(len, cells))
+        words = not pd.api.types.is_numeric_dtype(table[name])
+        columns.append([c.ljust(width) if words else c.rjust(width) for c in cells])
+    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+
+
 def _tex(text: str) -> str:
     escapes = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     escapes |= {char: f"\\{char}" for char in "&%$#_{}"}
@@ -201,10 +212,10 @@ def _tex(text: str) -> str:
 
 
 def _latex_table(table: pd.DataFrame) -> str:
-    numeric = [name != "rule" and name not in ("term", "figure", "chosen") for name in table]
+    numeric = [pd.api.types.is_numeric_dtype(table[name]) for name in table.columns]
     lines = [r"\begin{tabular}{" + "".join("r" if n else "l" for n in numeric) + "}", r"\toprule"]
     lines.append(" & ".join(_tex(str(name)) for name in table) + r" \\")
     lines.append(r"\midrule")
-    for row in table.itertuples(index=False):
+    for row in _rounded(table).itertuples(index=False):
         lines.append(" & ".join(_tex(str(value)) for value in row) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
