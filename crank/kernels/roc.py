@@ -28,7 +28,7 @@ class RocFamily:
     group : ndarray of int64, shape (n,)
         Dense rank of the scores, 0 for the *best*; rows in increasing order of y.
     weight : ndarray of int64, shape (n,)
-        Whole weights, in the same order; they add up to 2⁵³ at most.
+        Whole weights, in the same order; they add up to 2⁵¹ at most.
     edges : ndarray of int64, shape (thresholds + 1,)
         The rows at threshold t are ``edges[t]:edges[t + 1]``.
     share : ndarray of float64, shape (thresholds,)
@@ -119,7 +119,7 @@ def _block_mean(
 
     passed = common[moving.groups + 1] + negative[:, 1:]
     row = np.arange(len(used))[:, np.newaxis]
-    # the tables' rows, lifted apart, are one sorted array; at most 96 · 2⁵³ high
+    # the tables' rows, lifted apart, are one sorted array; at most 96 · 2⁵¹ high
     lift = row * (before[-1] + 1)
     place = np.searchsorted((passed + lift).ravel(), (target + lift).ravel(), side="right")
     i = place.reshape(target.shape) - row * n_moving

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crank.errors import OptionError, did_you_mean, listed
-from crank.kernels.order import FloatArray, group_sums
+from crank.kernels.order import FloatArray
 from crank.metrics.pairs import unit_ratio
 from crank.metrics.sample import Sample, read_sample
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Weighting = Literal["triple", "uniform"]
+Number = TypeVar("Number", np.float64, np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,14 +171,40 @@ def concordant_weight(sample: Sample) -> FloatArray:
     When the threshold passes a value, the rows there stop being the higher members of pairs and
     become lower members: two sums over rows, no more.
     """
-    as_higher = group_sums(sample.y_rank, sample.weight * sample.won_below, len(sample.mass))
-    as_lower = group_sums(sample.y_rank, sample.weight * sample.won_above, len(sample.mass))
-    change = as_lower - as_higher
-    # both ends are exactly 0; counting from the nearer one keeps small sums precise
-    upwards = np.cumsum(change) - change
-    downwards = np.cumsum(-change[::-1])[::-1]
-    straddling = np.where(sample.below <= sample.above, upwards, downwards)
-    return straddling - as_higher
+    starts = np.append(0, np.cumsum(np.bincount(sample.y_rank))[:-1])
+    rows = sample.order.by_y
+    weight, below, above = sample.weight[rows], sample.won_below[rows], sample.won_above[rows]
+    result = _straddling(weight * below, weight * above, starts)
+    if 2.0 * float(sample.mass.sum()) ** 2 < 2.0**53:
+        return result  # sums of halves that a float holds exactly
+    whole = [column.astype(np.uint64) for column in (weight, 2.0 * below, 2.0 * above)]
+    return _corrected(result, _straddling(whole[0] * whole[1], whole[0] * whole[2], starts))
+
+
+def _straddling(
+    as_higher: NDArray[Number], as_lower: NDArray[Number], starts: NDArray[np.int64]
+) -> NDArray[Number]:
+    """Turn the sums of rows as members of pairs into those of the pairs around each value of y."""
+    leaving, joining = np.add.reduceat(as_higher, starts), np.add.reduceat(as_lower, starts)
+    change = joining - leaving
+    result: NDArray[Number] = np.cumsum(change) - change - leaving
+    return result
+
+
+def _corrected(rounded: FloatArray, twice_modulo: NDArray[np.uint64]) -> FloatArray:
+    """Repair rounded sums, given their doubles modulo 2⁶⁴.
+
+    A heavy row at a threshold leaves a small difference of large sums. Unsigned integers wrap and
+    lose nothing, and rounding is off by less than 2⁶³ (see LARGEST_TOTAL), so the two together
+    determine the sum.
+    """
+    twice = 2.0 * np.maximum(rounded, 0.0)
+    error = (twice_modulo - np.fmod(twice, 2.0**64).astype(np.uint64)).astype(np.int64)
+    exact = twice + error
+    small = np.abs(exact) < 2.0**62
+    exact[small] = twice_modulo[small]
+    result: FloatArray = exact / 2.0
+    return result
 
 
 def check_weighting(weighting: object) -> None:

@@ -19,8 +19,8 @@ from crank.kernels.order import (
     joint_order,
 )
 
-# sums of weights and their doubles stay exact in float64 and int64
-LARGEST_TOTAL = 2.0**52
+# sums of weights stay exact in float64 and int64, sums of products near enough to be corrected
+LARGEST_TOTAL = 2.0**50
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Sample:
     y_rank, score_rank : ndarray of int64, shape (n,)
         Dense ranks, 0 for the smallest.
     weight : ndarray of float64, shape (n,)
-        Whole numbers, proportional to the case weights; they add up to 2⁵³ at most.
+        Whole numbers, proportional to the case weights; they add up to 2⁵¹ at most.
     y_values : ndarray of shape (distinct,)
         The distinct values of y, increasing.
     kept : ndarray of int64, shape (n,)
@@ -216,8 +216,8 @@ def whole_weights(weights: ArrayLike | None, n: int) -> FloatArray:
     """Turn case weights into whole numbers in the same proportions.
 
     Whole weights, and weights that are whole multiples of the smallest one, keep their exact
-    proportions. Others are rounded to 2⁻⁵² of their sum, the precision that a running sum of
-    floats has anyway; in return every sum of weights is exact, whatever its order, and an α of the
+    proportions. Others are rounded to 2⁻⁵⁰ of their sum, about the precision of a running sum
+    of floats; in return every sum of weights is exact, whatever its order, and an α of the
     ROC curve that ought to meet a vertex does meet it.
 
     Examples
@@ -243,7 +243,7 @@ def whole_weights(weights: ArrayLike | None, n: int) -> FloatArray:
     if not positive.any():
         raise DataError(f"weights are all zero. Got {n} rows. Give at least two rows some weight.")
     with np.errstate(over="ignore"):
-        for multiple in (given, given / given[positive].min()):
+        for multiple in (given / given[positive].min(), given):
             if multiple.sum() <= LARGEST_TOTAL and np.array_equal(multiple, np.rint(multiple)):
                 return multiple
     # powers of two keep weights such as 0.25 exact; a positive weight never falls to 0

@@ -1,0 +1,263 @@
+import dataclasses
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crank.errors import OptionError
+from crank.metrics import compare, concordance, iauc, influence, kendall
+
+FIGURES = [("kendall", "triple"), ("iauc", "triple"), ("iauc", "uniform")]
+
+Y = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4])
+S = np.array([2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4, 5, 9, 0, 4, 5, 2, 3, 5, 3])
+T = np.array([1, 2, 3, 2, 4, 6, 1, 5, 5, 3, 2, 7, 6, 6, 8, 4, 3, 2, 5, 5])
+W = np.array([1, 2, 1, 3, 0.5, 1, 2, 1, 1, 0.25, 1, 2, 3, 1, 1, 1, 2, 1, 0.75, 1])
+
+# R's mtcars: mpg, wt, hp
+MPG = "21 21 22.8 21.4 18.7 18.1 14.3 24.4 22.8 19.2 17.8 16.4 17.3 15.2 10.4 10.4 14.7 32.4 30.4 \
+33.9 21.5 15.5 15.2 13.3 19.2 27.3 26 30.4 15.8 19.7 15 21.4"
+WT = "2.62 2.875 2.32 3.215 3.44 3.46 3.57 3.19 3.15 3.44 3.44 4.07 3.73 3.78 5.25 5.424 5.345 2.2 \
+1.615 1.835 2.465 3.52 3.435 3.84 3.845 1.935 2.14 1.513 3.17 2.77 3.57 2.78"
+HP = "110 110 93 110 175 105 245 62 95 123 123 180 180 180 205 215 230 66 52 65 97 150 150 245 175 \
+66 91 113 264 175 335 109"
+MPG, WT, HP = (np.array(column.split(), dtype=float) for column in (MPG, WT, HP))
+
+
+def figure(y, s, w, metric, weighting):
+    if metric == "kendall":
+        return kendall(y, s, weights=w)
+    return iauc(y, s, weighting=weighting, weights=w)
+
+
+# R 4.2.2, survival 3.5-3, y, s, t, w as Y, S, T, W above:
+#   f <- concordance(y ~ s); cat(sprintf("%.15g", c(coef(f), sqrt(vcov(f)))))
+#   f <- concordance(y ~ s, weights = w); …
+@pytest.mark.parametrize(
+    ("s", "weights", "estimate", "se"),
+    [
+        (S, None, 0.574712643678161, 0.097946151313179),
+        (T, None, 0.85632183908046, 0.0331877565033589),
+        (S, W, 0.584691561790798, 0.138800917437246),
+        (T, W, 0.84402723334021, 0.0331513694109986),
+    ],
+)
+def test_kendall_is_survivals_concordance(s, weights, estimate, se):
+    result = concordance(Y, s, metric="kendall", weights=weights)
+    assert result.estimate == pytest.approx(estimate, rel=1e-14)
+    assert result.se == pytest.approx(se, rel=1e-14)
+    assert kendall(Y, s, weights=weights) == result.estimate
+
+
+def test_kendall_influence_is_survivals_dfbeta():
+    """The first five of R's ``concordance(y ~ s, influence = 1)$dfbeta``."""
+    expected = [
+        0.00749768793764037,
+        -0.0364645263575109,
+        -0.00485533095521205,
+        -0.0450852160126833,
+        -0.00442594794556745,
+    ]
+    assert influence(Y, S, metric="kendall")[:5].tolist() == pytest.approx(expected, rel=1e-13)
+
+
+def test_covariance_is_survivals_without_and_with_weights():
+    """R: ``sum(concordance(y ~ s, influence=1)$dfbeta * concordance(y ~ t, influence=1)$dfbeta)``.
+
+    The first number is also the covariance in ``vcov(concordance(lm(y ~ s, d), lm(y ~ t, d),
+    newdata = d))``; the second adds ``weights = w`` to both.
+    """
+    for weights, expected in ((None, 0.000154824786230126), (W, 0.00099777740052707)):
+        u, v = (influence(Y, s, metric="kendall", weights=weights) for s in (S, T))
+        assert u @ v == pytest.approx(expected, rel=1e-12)
+
+
+def test_compare_is_survivals_contrast_of_two_fits():
+    """Repeat the contrast of two models of R's mtcars.
+
+    cc <- concordance(lm(mpg ~ wt, mtcars), lm(mpg ~ hp, mtcars), newdata = mtcars)
+    k <- c(1, -1); c(k %*% coef(cc), sqrt(k %*% vcov(cc) %*% k))
+    """
+    result = compare(MPG, -WT, -HP, metric="kendall")
+    assert concordance(MPG, -WT, metric="kendall").estimate == pytest.approx(0.865030674846626)
+    assert concordance(MPG, -HP, metric="kendall").estimate == pytest.approx(0.869120654396728)
+    assert result.difference == pytest.approx(-0.00408997955010226, rel=1e-12)
+    assert result.se == pytest.approx(0.0342198568361267, rel=1e-13)
+    assert result.z == pytest.approx(-0.00408997955010226 / 0.0342198568361267, rel=1e-12)
+
+
+@pytest.mark.parametrize(("metric", "weighting"), FIGURES)
+def test_influence_is_the_derivative_by_the_weight(metric, weighting):
+    rng = np.random.default_rng(0)
+    for digits in (0, 1, 9):
+        s = rng.normal(size=40)
+        y = (s + rng.normal(size=40)).round(digits)
+        s = s.round(digits)
+        for w in (np.ones(40), rng.random(40) + 0.1):
+            u = influence(y, s, metric=metric, weighting=weighting, weights=w)
+            assert u.sum() == pytest.approx(0.0, abs=1e-14)
+            for i in range(0, 40, 7):
+                up, down = w.copy(), w.copy()
+                up[i], down[i] = w[i] * (1 + 1e-5), w[i] * (1 - 1e-5)
+                slope = figure(y, s, up, metric, weighting) - figure(y, s, down, metric, weighting)
+                assert u[i] == pytest.approx(slope / 2e-5, abs=1e-8)
+
+
+def naive_triple_influence(y, s, w):
+    """Share of each row in the concordant triples and in all triples (theory §7)."""
+    n = len(y)
+    part, whole = np.zeros(n), np.zeros(n)
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                if y[i] < y[j] < y[k]:
+                    weight = w[i] * w[j] * w[k]
+                    credit = 1.0 if s[i] < s[k] else 0.5 if s[i] == s[k] else 0.0
+                    for row in (i, j, k):
+                        part[row] += weight * credit
+                        whole[row] += weight
+    estimate = part.sum() / whole.sum()
+    return (part - estimate * whole) / (whole.sum() / 3)
+
+
+small = st.integers(0, 6)
+
+
+@given(st.lists(st.tuples(small, small, st.integers(1, 4)), min_size=3, max_size=12))
+def test_triple_influence_equals_the_naive_sum(data):
+    y, s, w = map(np.array, zip(*data, strict=True))
+    if len(set(y)) >= 3:
+        expected = naive_triple_influence(y, s, w)
+        np.testing.assert_allclose(influence(y, s, weights=w), expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(("metric", "weighting"), FIGURES)
+def test_interval_is_symmetric_on_the_logit_scale(metric, weighting):
+    result = concordance(Y, T, metric=metric, weighting=weighting, alpha=0.1)
+    low, centre, high = (
+        math.log(p / (1 - p)) for p in (result.ci_low, result.estimate, result.ci_high)
+    )
+    assert centre - low == pytest.approx(high - centre)
+    reach = NormalDist().inv_cdf(0.95) * result.se / (result.estimate * (1 - result.estimate))
+    assert high - centre == pytest.approx(reach)
+    assert 0.0 <= result.ci_low < result.estimate < result.ci_high <= 1.0
+    assert result.n == 20
+    assert result.metric == metric
+    assert result.weighting == (None if metric == "kendall" else weighting)
+    wider = concordance(Y, T, metric=metric, weighting=weighting, alpha=0.01)
+    assert wider.ci_low < result.ci_low
+    assert wider.ci_high > result.ci_high
+
+
+@pytest.mark.parametrize(("metric", "weighting"), FIGURES)
+@pytest.mark.parametrize("weights", [None, np.linspace(0.1, 0.7, 30)])
+def test_perfect_and_reversed_rankings_have_honest_intervals(metric, weighting, weights):
+    y = np.arange(30)
+    options = {"metric": metric, "weighting": weighting, "weights": weights}
+    perfect, reverse = concordance(y, y, **options), concordance(y, -y, **options)
+    assert (perfect.estimate, perfect.ci_high) == (1.0, 1.0)
+    assert (reverse.estimate, reverse.ci_low) == (0.0, 0.0)
+    assert perfect.se == pytest.approx(0.0, abs=1e-14)
+    # 15 disjoint pairs or 10 triples that all agree: p^15 or p^10 is at least α/2
+    sets = 15 if metric == "kendall" else 10
+    if weights is None:
+        assert perfect.ci_low == pytest.approx(0.025 ** (1 / sets))
+    assert 0.5 < perfect.ci_low < 0.9
+    assert reverse.ci_high == pytest.approx(1.0 - perfect.ci_low)
+
+
+def test_the_smallest_samples_have_an_answer():
+    for metric, n in (("kendall", 2), ("iauc", 3)):
+        result = concordance(range(n), range(n), metric=metric)
+        assert (result.estimate, result.ci_low, result.ci_high) == (1.0, 0.025, 1.0)
+
+
+def test_a_constant_score_is_one_half_for_certain():
+    result = concordance(Y, np.zeros(20))
+    assert (result.estimate, result.se) == (0.5, pytest.approx(0.0, abs=1e-15))
+    assert result.ci_low == pytest.approx(0.5)
+    assert result.ci_high == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("metric", "weighting"), FIGURES)
+def test_a_score_against_itself_differs_by_nothing(metric, weighting):
+    for w in (None, W):
+        for other in (S, np.exp(S)):
+            result = compare(Y, S, other, metric=metric, weighting=weighting, weights=w)
+            assert (result.difference, result.se, result.z, result.pvalue) == (0, 0, 0, 1)
+            assert (result.ci_low, result.ci_high) == (0, 0)
+
+
+@pytest.mark.parametrize(("metric", "weighting"), FIGURES)
+def test_a_good_score_against_a_random_one_is_significant(metric, weighting):
+    rng = np.random.default_rng(6)
+    y = rng.normal(size=300)
+    good, random = y + rng.normal(size=300), rng.normal(size=300)
+    result = compare(y, good, random, metric=metric, weighting=weighting)
+    assert result.pvalue < 1e-6
+    assert 0.0 < result.ci_low < result.difference < result.ci_high <= 1.0
+    swapped = compare(y, random, good, metric=metric, weighting=weighting)
+    assert swapped.difference == -result.difference
+    assert swapped.pvalue == result.pvalue
+    alone = [concordance(y, s, metric=metric, weighting=weighting) for s in (good, random)]
+    assert result.difference == alone[0].estimate - alone[1].estimate
+    u, v = (influence(y, s, metric=metric, weighting=weighting) for s in (good, random))
+    variance = alone[0].se ** 2 + alone[1].se ** 2 - 2 * u @ v
+    assert result.se == pytest.approx(math.sqrt(variance))
+    assert result.pvalue == pytest.approx(2 * NormalDist().cdf(-abs(result.z)), abs=1e-16)
+
+
+def test_certain_differences_have_certain_answers():
+    y = np.arange(10)
+    result = compare(y, y, -y)
+    assert (result.difference, result.z, result.pvalue) == (1.0, math.inf, 0.0)
+    assert compare(y, -y, y).z == -math.inf
+    assert compare(y, np.zeros(10), np.ones(10)).pvalue == 1.0
+
+
+@pytest.mark.parametrize(("metric", "weighting"), FIGURES)
+def test_results_do_not_depend_on_the_scale_of_weights_nor_on_transforms(metric, weighting):
+    options = {"metric": metric, "weighting": weighting}
+    result = concordance(Y, S, weights=W, **options)
+    assert concordance(np.exp(Y), S**3, weights=W, **options) == result
+    scaled = concordance(Y, S, weights=W / 3, **options)
+    for name in ("estimate", "se", "ci_low", "ci_high"):
+        assert getattr(scaled, name) == pytest.approx(getattr(result, name), rel=1e-12)
+
+
+def test_doubling_every_row_halves_the_variance():
+    once = concordance(Y, S, metric="kendall")
+    twice = concordance(np.tile(Y, 2), np.tile(S, 2), metric="kendall")
+    assert twice.estimate == pytest.approx(once.estimate)
+    assert twice.se == pytest.approx(once.se / math.sqrt(2))
+
+
+def test_results_are_frozen_and_print_in_one_line():
+    result = concordance(Y, T, weighting="uniform", alpha=0.1)
+    assert str(result).startswith("IAUC (uniform) 0.")
+    assert "90% CI [" in str(result)
+    assert "n 20" in str(result)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.se = 0.0
+    assert "difference" in str(compare(Y, S, T, metric="kendall"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "tau"}, r"metric must be one of 'iauc', 'kendall'. Got 'tau'"),
+        ({"metric": "kendal"}, "Did you mean 'kendall'"),
+        ({"weighting": "plain"}, "weighting must be one of"),
+        ({"alpha": 0.0}, r"alpha must be a number between 0 and 1. Got 0.0"),
+        ({"alpha": 95}, "one minus the confidence level"),
+        ({"alpha": "0.05"}, "alpha must be"),
+        ({"alpha": math.nan}, "alpha must be"),
+    ],
+)
+def test_bad_options_say_what_is_allowed(options, message):
+    for call in (lambda: concordance(Y, S, **options), lambda: compare(Y, S, T, **options)):
+        with pytest.raises(OptionError, match=message):
+            call()
