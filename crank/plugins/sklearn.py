@@ -89,8 +89,8 @@ class SklearnLearner(SplitLearner):
     Linear classifiers, decision trees and forests become plain arrays and can be saved as JSON;
     models with others live in memory only.
 
-    What raises ValueError in the root of a tree raises; further down, where nodes get too small
-    for some classifiers, it ends the branch.
+    A ValueError of the classifier ends the branch, because small nodes are too much for some;
+    in nodes with more than half of the rows it is raised.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class SklearnLearner(SplitLearner):
         return takes_nan(self.estimator)
 
     def prepare(self, data: TrainingMatrix) -> SplitLearner:
-        """Return a copy that knows the size of the root."""
+        """Return a copy that knows how many rows there are."""
         prepared = copy.copy(self)
         prepared.n_rows = len(data.X)
         return prepared
@@ -163,7 +163,7 @@ class SklearnLearner(SplitLearner):
             fit_weighted(estimator, X, label, weight, rng)
             decision_values(estimator, X[:1])  # some classifiers refuse only when asked
         except ValueError:
-            if self.n_rows is None or len(X) >= self.n_rows:
+            if self.n_rows is None or 2 * len(X) > self.n_rows:
                 raise
             return None
         return as_arrays(estimator, X) or EstimatorRule(estimator, X.shape[1])
