@@ -194,6 +194,12 @@ class RankingModel:
 
         return importance_table(self, metric or self.pruning.metric)
 
+    def coefficients(self) -> pd.DataFrame:
+        """Return the coefficients of nodes split by a linear learner, with standard errors."""
+        from crank.report.tables import coefficient_table
+
+        return coefficient_table(self)
+
     def rules(self) -> str:
         """Return one line for each leaf, best first."""
         from crank.report.text import rules_text

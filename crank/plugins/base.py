@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,16 +43,28 @@ class TrainingMatrix:
         For each column its number of levels if it holds category codes 0, 1, …, else 0.
     n_jobs : int
         Threads that the fit may use.
+    shared : dict
+        What learners have prepared from the matrix, by name: fits on other rows of the same
+        matrix, such as the folds of a cross-validation, need not prepare it again.
     """
 
     X: FloatArray
     levels: tuple[int, ...]
     n_jobs: int = 1
+    shared: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def has_categories(self) -> bool:
         """Whether any column holds category codes."""
         return any(self.levels)
+
+
+class Coefficient(NamedTuple):
+    """One line of a rule's coefficient table; NaN where the error is not known."""
+
+    term: str
+    estimate: float
+    std_error: float
 
 
 class SplitRule(ABC):
@@ -105,6 +117,10 @@ class SplitRule(ABC):
         the default, replaces nothing.
         """
         return None
+
+    def coefficients(self, names: Sequence[str]) -> list[Coefficient]:
+        """Return the rule's coefficient table, if it has one."""
+        return []
 
     def credit(self) -> dict[int, float]:
         """Return the share of the node's gain that each column earned; shares sum to 1.

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.plugins import fields
-from crank.plugins.base import FloatArray, SplitRule
-from crank.plugins.newton import LossName, fit_linear
+from crank.plugins.base import Coefficient, FloatArray, SplitRule
+from crank.plugins.newton import LossName, fit_linear, robust_errors
 from crank.plugins.standardise import Standardiser, finite, row_blocks
 
 
@@ -26,6 +26,8 @@ class LinearRule(SplitRule):
     coef, centre, scale : ndarray of float64
         For those columns; the coefficients are standardised ones.
     bias : float
+    errors : ndarray of float64, optional
+        Standard errors of the coefficients, where the learner estimates them.
     """
 
     columns: NDArray[np.intp]
@@ -33,6 +35,7 @@ class LinearRule(SplitRule):
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
     bias: float
+    errors: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, standardiser: Standardiser, coef: NDArray[np.float64], bias: float) -> Self | None:
@@ -80,6 +83,7 @@ class LinearRule(SplitRule):
             "centre": self.centre.tolist(),
             "scale": self.scale.tolist(),
             "bias": self.bias,
+            "errors": None if self.errors is None else self.errors.tolist(),
         }
 
     @classmethod
@@ -90,7 +94,10 @@ class LinearRule(SplitRule):
             fields.numbers(d, name, len(columns)) for name in ("coef", "centre", "scale")
         )
         scale = fields.above_zero("scale", scale)
-        return cls(columns, coef, centre, scale, fields.number(d, "bias"))
+        errors = d.get("errors")
+        if errors is not None:
+            errors = fields.numbers(d, "errors", len(columns))
+        return cls(columns, coef, centre, scale, fields.number(d, "bias"), errors)
 
     def describe(self, names: Sequence[str]) -> str:
         """Show the three largest standardised coefficients.
@@ -111,6 +118,15 @@ class LinearRule(SplitRule):
         if more:
             terms.append(f"+ … ({more} more)")
         return f"{' '.join(terms)} > {_plain(-self.bias)}, standardised"
+
+    def coefficients(self, names: Sequence[str]) -> list[Coefficient]:
+        """List the standardised coefficients, the largest first."""
+        errors = np.full(len(self.coef), np.nan) if self.errors is None else self.errors
+        order = np.argsort(-np.abs(self.coef), kind="stable")
+        return [
+            Coefficient(names[self.columns[j]], float(self.coef[j]), float(errors[j]))
+            for j in order
+        ]
 
     def credit(self) -> dict[int, float]:
         """Share the gain in proportion to the absolute standardised coefficients."""
@@ -178,4 +194,9 @@ def fit_linear_rule(
     rule = LinearRule.of(standardiser, coef, bias)
     if rule is None:
         return None
-    return replace(rule, bias=place_bias(Z[:, rule.columns] @ rule.coef, rule.bias))
+    kept = Z[:, rule.columns]
+    errors = None
+    if loss == "logistic":
+        found = robust_errors(kept, label, weight, rule.coef, bias, penalty=penalty, loss=loss)
+        errors = found if np.isfinite(found).all() else None
+    return replace(rule, bias=place_bias(kept @ rule.coef, rule.bias), errors=errors)

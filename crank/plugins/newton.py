@@ -99,6 +99,35 @@ def fit_linear(
     return solution[:p], float(solution[p])
 
 
+def robust_errors(
+    Z: Matrix, label: Vector, weight: Vector, b: Vector, b0: float, *, penalty: float, loss: LossName
+) -> Vector:
+    """Standard errors of fitted coefficients by the sandwich estimator.
+
+    The weights say how much a row matters, not how often it was seen, so the curvature alone would
+    be no measure of precision.
+
+    Returns
+    -------
+    ndarray of shape (p,)
+        NaN where there are fewer rows than columns.
+    """
+    m, p = Z.shape
+    if p >= m:
+        return np.full(p, np.nan)
+    kind = LOSSES[loss]
+    margin = label * (Z @ b + b0)
+    curvature = _gram(Z, weight * kind.curve(margin))
+    curvature[np.diag_indices(p)] += penalty
+    spread = _gram(Z, (weight * kind.pull(margin)) ** 2)
+    try:
+        bread = np.linalg.inv(curvature)
+    except np.linalg.LinAlgError:
+        return np.full(p, np.nan)
+    errors: Vector = np.sqrt(np.maximum(np.diag(bread @ spread @ bread)[:p], 0.0))
+    return errors
+
+
 def _warm_start(Z: Matrix, label: Vector, weight: Vector, penalty: float, loss: LossName) -> Vector:
     """Solve for every 16th row first: it saves most of the steps over all rows."""
     m, p = Z.shape

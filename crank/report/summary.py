@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from crank.criteria import get_criterion
-from crank.report.tables import importance_table, leaf_table, pruning_table
+from crank.report.tables import (
+    coefficient_table,
+    importance_table,
+    leaf_table,
+    pruning_table,
+)
 
 if TYPE_CHECKING:
     from crank.model import RankingModel
@@ -106,6 +111,9 @@ def summarise(model: RankingModel) -> Summary:
                 note=f"Sums to {whole:.4f}, {target} of the tree on its training data.",
             )
         )
+    coefficients = coefficient_table(model)
+    if len(coefficients):
+        sections.append(coefficient_section(coefficients))
     sections.append(Section("Leaves, best first", table=leaf_table(model)))
     return Summary(tuple(sections))
 
@@ -172,6 +180,19 @@ def fit_section(model: RankingModel) -> Section:
             rows.append({"figure": f"{FIGURE_NAMES[name]}, training{order}", "estimate": figure})
     note = "1 is a perfect ranking, 0.5 a random one. Training figures are optimistic."
     return Section("Fit", table=pd.DataFrame(rows), note=note)
+
+
+def coefficient_section(table: pd.DataFrame, nodes: int = 3, terms: int = 8) -> Section:
+    """Show the largest coefficients of the first nodes."""
+    first = table[table["node"].isin(table["node"].unique()[:nodes])]
+    shown = first.groupby("node", sort=False).head(terms)
+    rest = len(table) - len(shown)
+    return Section(
+        "Coefficients, standardised",
+        table=shown.rename(columns={"std_error": "std.error", "pvalue": "P>|z|"}),
+        note="Robust errors within the node, given that the tree splits there."
+        + (f" {rest} more lines in coefficients()." if rest else ""),
+    )
 
 
 def _thinned(table: pd.DataFrame, most: int = 12) -> pd.DataFrame:

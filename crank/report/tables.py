@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -156,6 +157,24 @@ def importance_table(model: RankingModel, metric: Metric) -> pd.DataFrame:
     table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
     whole = table["importance"].sum()
     table["share"] = table["importance"] / whole if whole else 0.0
+    return table
+
+
+def coefficient_table(model: RankingModel) -> pd.DataFrame:
+    """Tabulate the coefficients of the nodes that have some, in the order of printing.
+
+    Columns: node, term, estimate (standardised), std_error, z, pvalue. The errors are robust ones
+    within the node and ignore how the tree came to split there: they describe, they do not test.
+    """
+    rows = []
+    for _, node in model.tree.walk():
+        if node.split is not None:
+            for line in node.split.rule.coefficients(model.design.names):
+                rows.append((node.number, *line))
+    table = pd.DataFrame(rows, columns=["node", "term", "estimate", "std_error"])
+    table["z"] = table["estimate"] / table["std_error"]
+    normal = NormalDist()
+    table["pvalue"] = [2.0 * normal.cdf(-abs(z)) if np.isfinite(z) else np.nan for z in table["z"]]
     return table
 
 
