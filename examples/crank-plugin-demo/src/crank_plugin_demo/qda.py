@@ -108,7 +108,7 @@ class Qda(SplitLearner):
 
     >>> X = np.linspace(-1.0, 1.0, 41)[:, None]
     >>> label = np.where(np.abs(X[:, 0]) < 0.4, 1.0, -1.0)
-    >>> rule = Qda().fit(X, label, np.ones(41), rng=np.random.default_rng(0))
+    >>> rule = Qda(pool=0.1).fit(X, label, np.ones(41), rng=np.random.default_rng(0))
     >>> (rule.decision(np.array([[-0.9], [0.0], [0.9]])) > 0).tolist()
     [False, True, False]
     """
