@@ -9,7 +9,7 @@ JOBS   ?= 2
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[plot,onnx,lightgbm]" --group dev
 	touch $@
 
 $(VENV)/.demo-ready: pyproject.toml
@@ -29,5 +29,12 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+bench: $(VENV)/.ready
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/mkdocs build --quiet --site-dir site
+
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache
