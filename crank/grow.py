@@ -9,7 +9,7 @@ from crank.criteria import Criterion, Level
 from crank.passes import Summary
 from crank.plugins.base import SplitLearner, TrainingMatrix
 from crank.ranks import Ranks
-from crank.splitter import LevelTask, bind
+from crank.splitter import LevelTask, Splitter, bind
 from crank.tree import Node, Split, Tree
 
 
@@ -43,13 +43,27 @@ def grow(
         With the oriented leaf order.
     """
     splitter = bind(learner, data)
+    try:
+        return _grow(splitter, ranks, criterion, max_depth, min_samples_leaf, seed)
+    finally:
+        splitter.close()
+
+
+def _grow(
+    splitter: Splitter,
+    ranks: Ranks,
+    criterion: Criterion,
+    max_depth: int,
+    min_leaf: int,
+    seed: int,
+) -> Tree:
     passes = splitter.passes(ranks)
     n = len(ranks.row)
     level = Level(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
     sketch = _Sketch()
     here = sketch.add(level, passes.summarise(level), depth=0, places=[0])
     for depth in range(max_depth):
-        open_ = _splittable(ranks, level, min_samples_leaf)
+        open_ = _splittable(ranks, level, min_leaf)
         if not open_.any():
             break
         level = passes.keep(level, open_)
@@ -60,9 +74,7 @@ def grow(
             return np.random.default_rng([seed, depth, places[k]])
 
         score = passes.scores(level, criterion)
-        found = splitter.split(
-            LevelTask(level, score, ranks, criterion.objective, min_samples_leaf, rng)
-        )
+        found = splitter.split(LevelTask(level, score, ranks, criterion.objective, min_leaf, rng))
         split = np.array([s is not None for s in found.splits])
         if not split.any():
             break

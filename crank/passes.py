@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.criteria import (
+    ROUNDING,
     Criterion,
     Level,
     LocalMass,
@@ -91,11 +92,12 @@ class Passes:
         """Drop nodes from a level."""
         if kept.all():
             return level
-        sizes = level.sizes
-        stay = np.repeat(kept, sizes)
-        bounds = np.concatenate(([0], np.cumsum(sizes[kept])))
-        turn = int(np.count_nonzero(stay[: level.turn]))
-        return Level(level.position[stay], bounds, turn)
+        nodes = np.flatnonzero(kept).tolist()
+        edges = level.bounds.tolist()
+        position = np.concatenate([level.position[edges[k] : edges[k + 1]] for k in nodes])
+        bounds = np.concatenate(([0], np.cumsum(level.sizes[kept])))
+        turn = sum(edges[k + 1] - edges[k] for k in nodes if edges[k] < level.turn)
+        return Level(position, bounds, turn)
 
     def summarise(self, level: Level) -> Summary:
         """Weigh the cells of a level, and locate their responses."""
@@ -109,22 +111,25 @@ class Passes:
     def _quartiles(
         self, level: Level, weight: NDArray[np.float64], mass: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Quartiles of each cell: R's type 7, or with weights the inverse of the weighted law."""
-        shares = np.array([0.25, 0.5, 0.75])
-        starts, sizes = level.starts[:, None], level.sizes[:, None]
-        y, position = self.ranks.y, level.position
+        """Quartiles of each cell; with weights, of the inverse of the weighted law."""
         if self.ranks.unweighted:
-            at = (sizes - 1) * shares
-            low = at.astype(np.intp)
-            lower = y[position[starts + low]]
-            upper = y[position[starts + np.minimum(low + 1, sizes - 1)]]
-            return np.asarray(lower + (at - low) * (upper - lower))
+            return interpolated_quartiles(self.ranks, level)
         law = np.cumsum(weight)
         base = (law[level.starts] - weight[level.starts])[:, None]
-        target = base + mass[:, None] * (shares - QUANTILE_ROUNDING)
-        at = np.clip(np.searchsorted(law, target), starts, starts + sizes - 1)
-        return np.asarray(y[position[at]])
+        target = base + mass[:, None] * (QUARTILES - ROUNDING)
+        first, last = level.starts[:, None], level.bounds[1:, None] - 1
+        at = np.clip(np.searchsorted(law, target), first, last)
+        return np.asarray(self.ranks.y[level.position[at]])
 
 
-QUANTILE_ROUNDING = 1e-12
-"""A share of the mass that falls short of a quartile by this much has reached it."""
+QUARTILES = np.array([0.25, 0.5, 0.75])
+
+
+def interpolated_quartiles(ranks: Ranks, level: Level) -> NDArray[np.float64]:
+    """Quartiles of each cell without weights: R's type 7."""
+    starts, sizes = level.starts[:, None], level.sizes[:, None]
+    at = (sizes - 1) * QUARTILES
+    low = at.astype(np.intp)
+    lower = ranks.y[level.position[starts + low]]
+    upper = ranks.y[level.position[starts + np.minimum(low + 1, sizes - 1)]]
+    return np.asarray(lower + (at - low) * (upper - lower))

@@ -63,6 +63,9 @@ class Splitter(ABC):
         """Choose how the grower does its own work on each level; in NumPy by default."""
         return Passes(ranks)
 
+    def close(self) -> None:  # noqa: B027 - most splitters hold nothing
+        """Let go of what the tree needed while it grew, such as threads."""
+
 
 class NodeWiseSplitter(Splitter):
     """Ask the learner node by node."""

@@ -45,7 +45,7 @@ class CategoryColumn:
         if weight is None:
             weight = np.bincount(key, level.weight, cells).reshape(shape)
         with np.errstate(divide="ignore", invalid="ignore"):
-            mean = np.where(count > 0, score / weight, -np.inf)
+            mean = np.where(count > 0, np.rint(score / weight / level.grain[:, None]), -np.inf)
         order = np.argsort(-mean, axis=1, kind="stable")
         n_left = np.cumsum(np.take_along_axis(count, order, axis=1), axis=1)
         left = np.cumsum(np.take_along_axis(score, order, axis=1), axis=1)

@@ -72,10 +72,19 @@ class LevelArrays:
         return np.add.reduceat(self.weight, self.starts)
 
     @cached_property
+    def spread(self) -> FloatArray:
+        """Sum of the absolute scores of each node."""
+        return np.add.reduceat(np.abs(self.score), self.starts)
+
+    @cached_property
     def rounding(self) -> FloatArray:
         """Difference of gains, in each node, that may be due to rounding."""
-        spread = np.add.reduceat(np.abs(self.score), self.starts)
-        return ROUNDING * (spread if self.objective == "sum" else spread**2 / self.mass)
+        return ROUNDING * (self.spread if self.objective == "sum" else self.spread**2 / self.mass)
+
+    @cached_property
+    def grain(self) -> FloatArray:
+        """Difference of mean scores, in each node, below which two levels are tied."""
+        return 100.0 * ROUNDING * self.spread / self.mass
 
     @cached_property
     def floor(self) -> FloatArray:

@@ -9,9 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.compiler import numba_works
 from crank.kernels.cuts import Cut, LevelArrays, between
 from crank.kernels.stumps import ExactStumps, StumpKernel
+from crank.kernels.threads import Threads
+from crank.passes import Passes
 from crank.plugins.base import FloatArray, SplitLearner, SplitRule, TrainingMatrix
+from crank.ranks import Ranks
 from crank.splitter import LevelSplits, LevelTask, Splitter
 from crank.tree import Split
 
@@ -123,6 +127,9 @@ class StumpRule(SplitRule):
 
 _LARGEST = float(np.finfo(np.float64).max)
 
+COMPILED_FROM = 300_000
+"""Values of X (rows times columns) from which the compiled kernel is worth loading."""
+
 
 class Stump(SplitLearner):
     """Split on one column: the exact best threshold, or the exact best subset of levels.
@@ -164,7 +171,8 @@ class Stump(SplitLearner):
 
     def prepare(self, data: TrainingMatrix) -> StumpSplitter:
         """Sort or bin the columns once for the whole tree."""
-        return StumpSplitter(data)
+        large = data.X.size >= COMPILED_FROM and numba_works()
+        return HistogramSplitter(data) if large else StumpSplitter(data)
 
 
 def rule_of(cut: Cut, column: int, n: int) -> StumpRule:
@@ -182,18 +190,22 @@ def rule_of(cut: Cut, column: int, n: int) -> StumpRule:
 
 
 class StumpSplitter(Splitter):
-    """Stumps for all nodes of a level in one pass over the columns."""
+    """Stumps for all nodes of a level in one pass over the columns: exact, in NumPy."""
 
     def __init__(self, data: TrainingMatrix) -> None:
         self.data = data
         self.kernel: StumpKernel | None = None
 
+    def prepare_kernel(self, ranks: Ranks) -> StumpKernel:
+        """Sort the columns."""
+        columns = np.ascontiguousarray(self.data.X[ranks.row].T, dtype=np.float64)
+        return ExactStumps(columns, self.data.levels)
+
     def split(self, task: LevelTask) -> LevelSplits:
         """Search every column once for the whole level."""
         ranks, level = task.ranks, task.level
         if self.kernel is None:
-            columns = np.ascontiguousarray(self.data.X[ranks.row].T, dtype=np.float64)
-            self.kernel = ExactStumps(columns, self.data.levels)
+            self.kernel = self.prepare_kernel(ranks)
         found = self.kernel.search(
             LevelArrays(
                 level.position,
@@ -211,3 +223,31 @@ class StumpSplitter(Splitter):
             for cut, column, n in zip(found.cut, found.column.tolist(), sizes, strict=True)
         ]
         return LevelSplits(splits, found.left)
+
+
+class HistogramSplitter(StumpSplitter):
+    """Stumps for all nodes of a level from histograms of binned columns: compiled, threaded."""
+
+    def __init__(self, data: TrainingMatrix) -> None:
+        super().__init__(data)
+        self.threads = Threads(data.n_jobs)
+
+    def prepare_kernel(self, ranks: Ranks) -> StumpKernel:
+        """Bin the columns, or take them as another fit on the same matrix has binned them."""
+        from crank.kernels.binning import bin_matrix
+        from crank.kernels.histogram import HistogramStumps
+
+        X, levels, shared = self.data.X, self.data.levels, self.data.shared
+        if "stump: binned" not in shared:
+            shared["stump: binned"] = bin_matrix(X, levels, ranks.row, self.threads)
+        return HistogramStumps(X, shared["stump: binned"], levels, ranks.row, self.threads)
+
+    def passes(self, ranks: Ranks) -> Passes:
+        """Compile the grower's own work as well."""
+        from crank.compiled_passes import CompiledPasses
+
+        return CompiledPasses(ranks, self.threads)
+
+    def close(self) -> None:
+        """End the threads."""
+        self.threads.close()

@@ -1,0 +1,288 @@
+"""The compiled kernel against the NumPy one: the same tree while bins lose nothing."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from crank.compiled_passes import CompiledPasses
+from crank.criteria import CRITERIA, Level, get_criterion
+from crank.grow import grow
+from crank.kernels import binning, compiler
+from crank.kernels.compiled_bins import MISSING
+from crank.kernels.threads import Threads
+from crank.passes import Passes
+from crank.plugins import stump
+from crank.plugins.base import TrainingMatrix
+from crank.plugins.stump import HistogramSplitter, Stump, StumpSplitter
+from crank.ranks import rank
+
+
+class Exact(Stump):
+    def prepare(self, data):
+        return StumpSplitter(data)
+
+
+class Histogram(Stump):
+    def prepare(self, data):
+        return HistogramSplitter(data)
+
+
+def grown(learner, X, y, w=None, *, levels=None, criterion="kendall", depth=5, min_leaf=3, jobs=1):
+    data = TrainingMatrix(X, levels or (0,) * X.shape[1], jobs)
+    limits = {"max_depth": depth, "min_samples_leaf": min_leaf}
+    return grow(data, rank(y, w), learner, get_criterion(criterion), **limits)
+
+
+def problem(seed=0, n=700, missing=0.1, dtype=np.float64):
+    """Few distinct values in every column: numbers, two factors, one of them of many levels."""
+    rng = np.random.default_rng(seed)
+    levels = (0, 0, 0, 6, 0, 300)
+    X = np.column_stack(
+        [
+            rng.integers(0, 200, n) / 7,
+            rng.integers(0, 3, n),
+            np.round(rng.exponential(size=n), 1),
+            rng.integers(0, 6, n),
+            np.full(n, 2.5),
+            rng.integers(0, 300, n),
+        ]
+    )
+    y = X[:, 0] + 3 * (X[:, 3] % 3) + 2 * X[:, 1] * X[:, 2] + rng.normal(size=n) + X[:, 5] % 7
+    X[rng.random(X.shape) < missing] = np.nan
+    return X.astype(dtype), y, rng, levels
+
+
+def assert_same(a, b):
+    """Trees that agree in all but the rounding of sums."""
+    assert len(a.nodes) == len(b.nodes)
+    for m, n in zip(a.nodes, b.nodes, strict=True):
+        assert (m.place, m.depth, m.n, m.left, m.right) == (n.place, n.depth, n.n, n.left, n.right)
+        assert m.split == n.split
+        for name in ("weight", "quantile", "y_lower", "y_median", "y_upper"):
+            assert getattr(m, name) == pytest.approx(getattr(n, name), rel=1e-12, abs=1e-12)
+        assert m.gain_kendall == pytest.approx(n.gain_kendall, rel=1e-9)
+        assert m.gain_iauc == pytest.approx(n.gain_iauc, rel=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("criterion", sorted(CRITERIA))
+def test_both_kernels_grow_the_same_tree(criterion, tied, weighted):
+    for seed in range(3):
+        X, y, rng, levels = problem(seed)
+        y = np.round(y) if tied else y
+        w = rng.uniform(0.2, 3, len(y)) if weighted else None
+        for min_leaf in (1, 20):
+            options = {"levels": levels, "criterion": criterion, "min_leaf": min_leaf}
+            assert_same(grown(Exact(), X, y, w, **options), grown(Histogram(), X, y, w, **options))
+
+
+@pytest.mark.parametrize("criterion", sorted(CRITERIA))
+def test_any_number_of_threads_grows_the_same_tree(criterion):
+    X, y, rng, levels = problem(5, 3000)
+    X = np.column_stack([X, rng.normal(size=(3000, 5))])
+    levels += (0,) * 5
+    w = rng.uniform(0.2, 3, 3000)
+    one, *more = (
+        grown(Histogram(), X, y, w, levels=levels, criterion=criterion, jobs=jobs)
+        for jobs in (1, 2, 3, 7)
+    )
+    for tree in more:
+        assert tree == one
+
+
+def test_layouts_and_precisions_grow_the_same_tree():
+    X, y, _, levels = problem(6, dtype=np.float32)
+    expected = grown(Exact(), X.astype(np.float64), y, levels=levels)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    strided = np.zeros((2 * len(X), 12), dtype=np.float32)[::2, ::2]
+    strided[:] = X
+    for same in (X, np.asfortranarray(X), frozen, strided, X.astype(np.float64)):
+        assert_same(grown(Histogram(), same, y, levels=levels), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_thresholds_lie_midway_between_neighbours_of_the_node(dtype, monkeypatch):
+    monkeypatch.setattr(binning, "SAMPLE", 500)
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(4000, 3)).astype(dtype)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2 + rng.normal(size=4000)
+    tree = grown(Histogram(), X, y, jobs=2)
+    assert tree.n_leaves > 16
+    rows = {0: np.arange(4000)}
+    for i, node in enumerate(tree.nodes):
+        if node.split is None:
+            continue
+        rule, here = node.split.rule, rows[i]
+        left = node.split.goes_left(X, here)
+        rows[node.left], rows[node.right] = here[left], here[~left]
+        assert (tree.nodes[node.left].n, tree.nodes[node.right].n) == (left.sum(), (~left).sum())
+        if rule.threshold is None:
+            continue
+        x = X[here, rule.column].astype(np.float64)
+        low, high = np.nanmax(x[x < rule.threshold]), np.nanmin(x[x > rule.threshold])
+        assert rule.threshold == low / 2 + high / 2
+
+
+def test_bins_of_continuous_columns_lose_little():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(20_000, 3))
+    y = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=20_000)
+    exact = grown(Exact(), X, y, min_leaf=20)
+    binned = grown(Histogram(), X, y, min_leaf=20)
+    assert binned.figure("kendall") == pytest.approx(exact.figure("kendall"), abs=2e-3)
+
+
+def bins_of(X, levels=None, row=None, jobs=1):
+    row = np.arange(len(X)) if row is None else row
+    with Threads(jobs) as threads:
+        return binning.bin_matrix(X, levels or (0,) * X.shape[1], row, threads)
+
+
+def test_bins_of_few_values_keep_them_apart():
+    x = np.array([3.0, -1.0, np.nan, 3.0, 7.5, -np.inf, np.inf, 0.0, -0.0])
+    binned = bins_of(x[:, None])
+    assert binned.discrete.tolist() == [True]
+    assert binned.bins[0].tolist() == [3, 1, MISSING, 3, 4, 0, 5, 2, 2]
+    assert binned.n_bins.tolist() == [6]
+
+
+@pytest.mark.parametrize("distinct", [254, 255, 256, 257, 1000])
+def test_bins_at_the_limit_of_their_number(distinct):
+    rng = np.random.default_rng(9)
+    x = rng.permutation(np.repeat(np.arange(distinct, dtype=float), 7))
+    binned = bins_of(x[:, None])
+    used = np.unique(binned.bins[0])
+    assert binned.discrete[0] == (distinct <= 255)
+    assert used.max() < binned.n_bins[0] <= 255
+    assert len(used) == min(distinct, 255) or distinct > 255
+    order = np.argsort(x, kind="stable")
+    assert (np.diff(binned.bins[0][order].astype(int)) >= 0).all()
+    assert len(used) > 200
+
+
+def test_values_that_the_sample_missed_are_kept_apart_too(monkeypatch):
+    monkeypatch.setattr(binning, "SAMPLE", 100)
+    rng = np.random.default_rng(10)
+    rare = rng.integers(0, 4, 5000).astype(float)
+    rare[17], rare[4000] = 99.0, -5.0
+    many = rng.integers(0, 2, 5000).astype(float)
+    late = rng.random(5000) < 0.2
+    late[:101] = False
+    many[late] = rng.normal(size=late.sum())
+    X = np.column_stack([rare, many, rng.normal(size=5000)])
+    binned = bins_of(X, jobs=3)
+    assert binned.discrete.tolist() == [True, False, False]
+    assert binned.n_bins[0] == 6
+    assert (binned.edges[0, binned.bins[0]] == rare).all()
+    order = np.argsort(many, kind="stable")
+    assert (np.diff(binned.bins[1][order].astype(int)) >= 0).all()
+
+
+def test_bins_follow_the_order_of_y_and_know_every_row():
+    rng = np.random.default_rng(11)
+    x = rng.integers(0, 50, (200, 2)).astype(float)
+    row = rng.permutation(200)[:150]
+    binned = bins_of(x, row=row)
+    assert (binned.row[:150] == row).all()
+    assert sorted(binned.row) == list(range(200))
+    values = np.unique(x[:, 1])
+    assert (values[binned.bins[1]] == x[binned.row, 1]).all()
+    other = rng.permutation(200)[:40]
+    assert (binned.row[binned.slots(other)] == other).all()
+
+
+def test_folds_share_the_bins_of_the_whole_sample():
+    X, y, rng, levels = problem(12)
+    data = TrainingMatrix(X, levels)
+    ranks = rank(y)
+    options = {"max_depth": 4, "min_samples_leaf": 3}
+    criterion = get_criterion("iauc")
+    grow(data, ranks, Histogram(), criterion, **options)
+    bins = data.shared["stump: binned"]
+    keep = rng.random(len(y)) < 0.7
+    fold = ranks.subset(keep)
+    tree = grow(data, fold, Histogram(), criterion, **options)
+    assert data.shared["stump: binned"] is bins
+    assert_same(tree, grow(data, fold, Exact(), criterion, **options))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compiled_passes_agree_with_numpys(weighted):
+    rng = np.random.default_rng(13)
+    y = rng.integers(0, 40, 300).astype(float)
+    ranks = rank(y, rng.integers(1, 9, 300) / 8 if weighted else None)
+    level = Level(np.arange(300, dtype=np.int32), np.array([0, 300], dtype=np.intp))
+    left = rng.random(300) < 0.4
+    with Threads(2) as threads:
+        for _ in range(3):
+            plain, fast = Passes(ranks), CompiledPasses(ranks, threads)
+            for criterion in CRITERIA.values():
+                score = plain.scores(level, criterion)
+                assert np.allclose(fast.scores(level, criterion), score, rtol=1e-12, atol=1e-9)
+            split = rng.random(len(level.starts)) < 0.8
+            split[0] = True
+            left &= np.repeat(split, level.sizes)
+            a, b = (passes.partition(level, left, split) for passes in (plain, fast))
+            assert (a.level.position == b.level.position).all()
+            assert (a.level.bounds == b.level.bounds).all()
+            assert a.level.turn == b.level.turn
+            assert np.allclose(a.gain_kendall, b.gain_kendall)
+            assert np.allclose(a.gain_iauc, b.gain_iauc)
+            level = a.level
+            for one, two in zip(
+                vars(plain.summarise(level)).values(),
+                vars(fast.summarise(level)).values(),
+                strict=True,
+            ):
+                assert np.allclose(one, two, rtol=1e-12)
+            left = rng.random(len(level.position)) < 0.5
+
+
+def test_the_size_of_the_data_chooses_the_kernel(monkeypatch):
+    data = TrainingMatrix(np.zeros((10, 2)), (0, 0))
+    assert type(Stump().prepare(data)) is StumpSplitter
+    monkeypatch.setattr(stump, "COMPILED_FROM", 20)
+    assert type(Stump().prepare(data)) is HistogramSplitter
+
+
+def test_without_numba_numpy_serves_any_size_with_one_warning(monkeypatch):
+    monkeypatch.setattr(stump, "COMPILED_FROM", 20)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    compiler.numba_works.cache_clear()
+    data = TrainingMatrix(np.zeros((10, 2)), (0, 0))
+    with pytest.warns(RuntimeWarning, match=r"numba cannot be used .*pip install"):
+        assert type(Stump().prepare(data)) is StumpSplitter
+    assert type(Stump().prepare(data)) is StumpSplitter  # a second warning would be an error
+    compiler.numba_works.cache_clear()
+
+
+def test_small_fits_never_load_numba():
+    program = """
+import sys
+import numpy as np
+from crank.criteria import get_criterion
+from crank.grow import grow
+from crank.plugins.base import TrainingMatrix
+from crank.plugins.stump import Stump
+from crank.ranks import rank
+x = np.random.default_rng(0).normal(size=(300, 4))
+tree = grow(TrainingMatrix(x, (0,) * 4), rank(x[:, 0]), Stump(), get_criterion("crank"),
+            max_depth=4, min_samples_leaf=5)
+tree.score(x)
+loaded = [m for m in ("numba", "sklearn", "scipy.stats", "pandas") if m in sys.modules]
+assert not loaded, loaded
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_threads_end_with_the_fit():
+    import threading
+
+    X, y, _, levels = problem(14)
+    grown(Histogram(), X, y, levels=levels, jobs=3)
+    assert not [t for t in threading.enumerate() if t.name.startswith("crank")]
