@@ -110,6 +110,13 @@ class LinearRule(SplitRule):
         >>> rule.describe(["a", "b", "c", "d"])
         '−2 b + 1 d + 0.5 a + … (1 more) > 0.25, standardised'
         """
+        return f"{self._side(names)} > {_plain(-self.bias)}, standardised"
+
+    def describe_right(self, names: Sequence[str]) -> str:
+        """Show the same sum, not above the threshold."""
+        return f"{self._side(names)} ≤ {_plain(-self.bias)}, standardised"
+
+    def _side(self, names: Sequence[str]) -> str:
         largest = np.argsort(-np.abs(self.coef), kind="stable")[:3]
         terms = [
             f"{_signed(self.coef[j], j == largest[0])} {names[self.columns[j]]}" for j in largest
@@ -117,7 +124,7 @@ class LinearRule(SplitRule):
         more = len(self.columns) - len(largest)
         if more:
             terms.append(f"+ … ({more} more)")
-        return f"{' '.join(terms)} > {_plain(-self.bias)}, standardised"
+        return " ".join(terms)
 
     def coefficients(self, names: Sequence[str]) -> list[Coefficient]:
         """List the standardised coefficients, the largest first."""

@@ -111,7 +111,14 @@ class RbfRule(SplitRule):
         >>> rule.describe(["a", "b"])
         'rbf(b 75%, a 25%; 2 support vectors) > 0'
         """
-        return f"rbf({largest_shares(self.credit(), names)}; {len(self.dual)} support vectors) > 0"
+        return f"{self._name(names)} > 0"
+
+    def describe_right(self, names: Sequence[str]) -> str:
+        """Describe the other side."""
+        return f"{self._name(names)} ≤ 0"
+
+    def _name(self, names: Sequence[str]) -> str:
+        return f"rbf({largest_shares(self.credit(), names)}; {len(self.dual)} support vectors)"
 
     def credit(self) -> dict[int, float]:
         """Share the gain in proportion to the mean absolute slope at the support vectors."""

@@ -62,8 +62,15 @@ class EstimatorRule(SplitRule):
 
     def describe(self, names: Sequence[str]) -> str:
         """Name the classifier and, if it says so, the columns that matter most."""
+        return f"{self._call(names)} > 0"
+
+    def describe_right(self, names: Sequence[str]) -> str:
+        """Describe the other side."""
+        return f"{self._call(names)} ≤ 0"
+
+    def _call(self, names: Sequence[str]) -> str:
         inside = largest_shares(self.credit(), names) or f"{self.n_columns} columns"
-        return f"{self._name}({inside}) > 0"
+        return f"{self._name}({inside})"
 
     def credit(self) -> dict[int, float]:
         """Share the gain as the classifier's own importances or coefficients do."""

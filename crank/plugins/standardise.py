@@ -109,8 +109,10 @@ class StandardisingLearner(SplitLearner):
 
     def prepare(self, data: TrainingMatrix) -> SplitLearner:
         """Return a copy that knows centre and scale of the columns."""
+        if "standardiser" not in data.shared:
+            data.shared["standardiser"] = Standardiser.of(data.X)
         prepared = copy.copy(self)
-        prepared.standardiser = Standardiser.of(data.X)
+        prepared.standardiser = data.shared["standardiser"]
         return prepared
 
     def standardised(self, X: FloatArray) -> tuple[Standardiser, NDArray[np.float64]]:

@@ -16,6 +16,8 @@ from crank.plugins.base import FloatArray, SplitRule
 from crank.plugins.rbf import largest_shares
 from crank.plugins.standardise import row_blocks
 
+Box = dict[int, tuple[float, float]]
+"""Bounds by column: above the first, up to the second."""
 BLOCK_VALUES = 2**17
 COMPILED_STEPS = 2**23
 """Comparisons from which on loading the compiled kernel repays."""
@@ -139,36 +141,42 @@ class TreesRule(SplitRule):
 
     def describe(self, names: Sequence[str]) -> str:
         """Write a single tree as a short rule; of many trees name the columns that matter most."""
+        return self._side(names, left=True)
+
+    def describe_right(self, names: Sequence[str]) -> str:
+        """Write the other side in the same way."""
+        return self._side(names, left=False)
+
+    def _side(self, names: Sequence[str], left: bool) -> str:
         if len(self.roots) > 1:
-            return f"{len(self.roots)} trees({largest_shares(self.share, names)}) > 0"
-        boxes = self._boxes(int(self.roots[0]), {})
+            many = f"{len(self.roots)} trees({largest_shares(self.share, names)})"
+            return f"{many} {'>' if left else '≤'} 0"
+        boxes = self._boxes(int(self.roots[0]), {}, left)
         shown = [_box_text(box, names) for box in boxes[:3]]
         if len(boxes) > 3:
             shown.append(f"… ({len(boxes) - 3} more)")
         return " or ".join(shown) or "never"
 
-    def _boxes(
-        self, node: int, box: dict[int, tuple[float, float]]
-    ) -> list[dict[int, tuple[float, float]]]:
-        """Collect the boxes of a branch that go left, each as (low, high] bounds by column."""
+    def _boxes(self, node: int, box: Box, left: bool) -> list[Box]:
+        """Collect the boxes of a branch that go to one side."""
         low, high = int(self.low[node]), int(self.high[node])
         if low == node:
-            return [box] if self.value[node] > 0.0 else []
+            return [box] if (self.value[node] > 0.0) == left else []
         j, t = int(self.feature[node]), float(self.threshold[node])
         floor, ceiling = box.get(j, (-np.inf, np.inf))
-        below = self._boxes(low, {**box, j: (floor, min(t, ceiling))})
-        above = self._boxes(high, {**box, j: (max(t, floor), ceiling)})
-        whole = {**box, j: (floor, min(t, ceiling))}, {**box, j: (max(t, floor), ceiling)}
-        if below == [whole[0]] and above == [whole[1]]:  # the cut does not change the side
+        below = {**box, j: (floor, min(t, ceiling))}
+        above = {**box, j: (max(t, floor), ceiling)}
+        parts = self._boxes(low, below, left), self._boxes(high, above, left)
+        if parts == ([below], [above]):  # the cut does not change the side
             return [box]
-        return below + above
+        return parts[0] + parts[1]
 
     def credit(self) -> dict[int, float]:
         """Share the gain in proportion to what each column's cuts gained inside the rule."""
         return dict(self.share)
 
 
-def _box_text(box: dict[int, tuple[float, float]], names: Sequence[str]) -> str:
+def _box_text(box: Box, names: Sequence[str]) -> str:
     terms = []
     for j, (floor, ceiling) in box.items():
         if ceiling == np.inf:

@@ -160,15 +160,21 @@ def is_stored(learner: SplitLearner) -> None:
         require(again.to_dict() == stored, "a rule read back from JSON is written differently.")
 
 
-@demand("describes itself", "describe(names) returns one line that uses the names.")
+@demand("describes itself", "describe(names) and describe_right(names) return one line each.")
 def describes_itself(learner: SplitLearner) -> None:
     """Ask for the text of a rule."""
-    data = noisy()
-    text = a_rule(learner, data).describe(["first", "second", "third"])
-    require(
-        isinstance(text, str) and text.strip() and len(text.splitlines()) == 1,
-        f"describe gave {text!r}, not one line of text.",
-    )
+    names = ["first", "second", "third"]
+    rule = a_rule(learner, noisy())
+    texts = {"describe": rule.describe(names), "describe_right": rule.describe_right(names)}
+    if learner.takes_categories:
+        rule = a_rule(learner, category_nodes()[0])
+        told: Any = rule.describe
+        texts["describe with levels"] = told(names[:2], levels=[list("abcdef"), None])
+    for where, text in texts.items():
+        require(
+            isinstance(text, str) and text.strip() and len(text.splitlines()) == 1,
+            f"{where} gave {text!r}, not one line of text.",
+        )
 
 
 @demand("credits columns", "credit() is empty, or gives shares of at least 0 that sum to 1.")
