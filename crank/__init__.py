@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from crank.comparison import compare
     from crank.errors import CrankError
     from crank.estimators import RankingTree
+    from crank.export.json import from_json, load
     from crank.model import RankingModel
     from crank.plugins.registry import learners
 
@@ -32,7 +33,9 @@ __all__ = [
     "datasets",
     "errors",
     "fit",
+    "from_json",
     "learners",
+    "load",
     "metrics",
     "testing",
 ]
@@ -44,7 +47,9 @@ _HOME = {
     "RankingTree": "crank.estimators",
     "compare": "crank.comparison",
     "fit": "crank.api",
+    "from_json": "crank.export.json",
     "learners": "crank.plugins.registry",
+    "load": "crank.export.json",
 }
 _MODULES = {"datasets", "errors", "metrics", "testing"}
 

@@ -116,7 +116,8 @@ def compare(
             (one, two, test.difference, test.se, test.z, test.pvalue, test.ci_low, test.ci_high)
         )
     table = pd.DataFrame(
-        tests, columns=["model_1", "model_2", "difference", "se", "z", "pvalue", "ci_low", "ci_high"]
+        tests,
+        columns=["model_1", "model_2", "difference", "se", "z", "pvalue", "ci_low", "ci_high"],
     )
     if len(named) > 2:
         table["pvalue_adjusted"] = holm(table["pvalue"].to_numpy())
@@ -124,9 +125,8 @@ def compare(
         metric="d_tau" if metric == "kendall" else f"IAUC ({weighting})",
         n=len(y),
         estimates=pd.DataFrame(
-            sorted(estimates, key=lambda row: -row[1]),
-            columns=["model", "estimate", "se", "ci_low", "ci_high"],
-        ),
+            estimates, columns=["model", "estimate", "se", "ci_low", "ci_high"]
+        ).sort_values("estimate", ascending=False, kind="stable", ignore_index=True),
         tests=table,
     )
 
@@ -152,7 +152,9 @@ def _named(models: tuple[Any, ...]) -> dict[str, RankingModel]:
         named = dict(models[0])
     else:
         named = {f"m{k}": model for k, model in enumerate(models, 1)}
-    wrong = [type(model).__name__ for model in named.values() if not isinstance(model, RankingModel)]
+    wrong = [
+        type(model).__name__ for model in named.values() if not isinstance(model, RankingModel)
+    ]
     if wrong or len(named) < 2:
         raise OptionError(
             f"compare takes two or more models; got {len(named)}"
@@ -166,5 +168,5 @@ def _ranked_alike(y: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
     """Tell whether two responses order the rows alike: log(y) and y do."""
     if y.shape != other.shape:
         return False
-    dense = [np.unique(values, return_inverse=True)[1] for values in (y, other)]
-    return bool(np.array_equal(*dense))
+    one, two = (np.unique(values, return_inverse=True)[1] for values in (y, other))
+    return np.array_equal(one, two)

@@ -48,7 +48,7 @@ def paper_table() -> pd.DataFrame:
 
 
 def _paper_row(
-    name: str, y: NDArray[np.float64], score: NDArray[Any], scaled: NDArray[Any]
+    name: str, y: pd.Series[float], score: NDArray[Any], scaled: NDArray[Any]
 ) -> dict[str, Any]:
     return {
         "tree": name,

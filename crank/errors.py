@@ -1,4 +1,4 @@
-"""The errors that users meet: each says what is wrong, what was given, what is allowed, what to do."""
+"""The errors that users meet: each says what is wrong, what was given and what to do."""
 
 from __future__ import annotations
 
@@ -30,9 +30,12 @@ class PluginError(CrankError, RuntimeError):
     """An installed plugin cannot be loaded or breaks the contract of split learners."""
 
 
+class ModelFileError(CrankError, ValueError):
+    """A file is not a model that this crank can read."""
+
+
 class MissingExtraError(CrankError, ImportError):
     """An optional package is needed and not installed."""
-
 
 
 def listed(values: Iterable[object], most: int = 12) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -298,6 +299,19 @@ class RankingModel:
         from crank.report.plots import plot_calibration
 
         return plot_calibration(self, data, **options)
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """Write the model as JSON into a file, or return the text (see `crank.load`)."""
+        from crank.export.json import to_json
+
+        return to_json(self, path)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> RankingModel:
+        """Read a model from the text that `to_json` returned."""
+        from crank.export.json import from_json
+
+        return from_json(text)
 
     def __str__(self) -> str:
         from crank.report.text import tree_text

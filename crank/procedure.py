@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,7 +38,7 @@ class FittedTree:
         Pruned and with its leaves in their final order.
     path : PruningPath
         Of the tree as grown.
-    training, crossvalidated : dict
+    crossvalidated : dict
         Figures of `tree` by name, "iauc" and "kendall"; those that y does not allow are missing.
     validation : Validation or None
         None if no cross-validation was run.
@@ -45,8 +46,7 @@ class FittedTree:
 
     tree: Tree
     path: PruningPath
-    training: dict[str, Estimate]
-    crossvalidated: dict[str, Estimate]
+    crossvalidated: Mapping[str, Estimate]
     validation: Validation | None
 
 
@@ -101,7 +101,7 @@ def fit_tree(
         if options.leaf_order == "auto" and criterion.name == "spearman":
             order = "rank"
         tree = replace(path.tree, leaf_order=order)
-        return FittedTree(tree, path, in_sample(tree, X, ranks), {}, None)
+        return FittedTree(tree, path, {}, None)
 
     trees = fold_trees(
         ranks,
@@ -117,11 +117,11 @@ def fit_tree(
     step = validation.step if options.prune == "cv" else validation.step_1se
     tree = replace(path.subtree(step), leaf_order=order)
     price = path.typical_alphas[step]
-    crossvalidated = {
+    crossvalidated: dict[str, Estimate] = {
         name: pooled_estimate(folds, X, price, order, name, options.cv)
         for name in measurable(ranks)
     }
-    return FittedTree(tree, path, in_sample(tree, X, ranks), crossvalidated, validation)
+    return FittedTree(tree, path, crossvalidated, validation)
 
 
 def judge(
@@ -172,7 +172,7 @@ def in_sample(tree: Tree, X: FloatArray, ranks: Ranks) -> dict[str, Estimate]:
 
     score = tree.score(X)[ranks.row]
     weights = None if ranks.unweighted else ranks.weight
-    found = {}
+    found: dict[str, Estimate] = {}
     for name in measurable(ranks):
         result = metrics.concordance(ranks.y, score, metric=name, weights=weights)
         found[name] = Estimate(result.estimate, result.se, result.ci_low, result.ci_high)

@@ -27,9 +27,7 @@ def test_more_columns_than_rows_have_no_errors():
     rng = np.random.default_rng(0)
     Z, label = rng.normal(size=(5, 8)), np.array([1.0, 1.0, -1.0, -1.0, 1.0])
     b, b0 = fit_linear(Z, label, np.ones(5), penalty=1.0, loss="logistic")
-    assert np.isnan(
-        robust_errors(Z, label, np.ones(5), b, b0, penalty=1.0, loss="logistic")
-    ).all()
+    assert np.isnan(robust_errors(Z, label, np.ones(5), b, b0, penalty=1.0, loss="logistic")).all()
 
 
 def test_the_table_has_a_line_for_each_node_and_term(toy):

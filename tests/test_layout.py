@@ -23,7 +23,17 @@ LAYERS = [
     {"demo"},
     {"cli"},
 ]
-HEAVY = "sklearn scipy.stats matplotlib onnx lightgbm statsmodels numba dask formulaic".split()
+HEAVY = [
+    "sklearn",
+    "scipy.stats",
+    "matplotlib",
+    "onnx",
+    "lightgbm",
+    "statsmodels",
+    "numba",
+    "dask",
+    "formulaic",
+]
 
 
 def layer(module: str) -> int:

@@ -99,9 +99,7 @@ def test_steps_are_found_by_price_and_by_leaves():
     assert path.step_at_alpha(np.inf) == len(path.steps) - 1
     assert path.step_with_leaves(10**6) == 0
     between = next(
-        k
-        for k, (a, b) in enumerate(itertools.pairwise(path.steps))
-        if a.n_leaves - b.n_leaves > 1
+        k for k, (a, b) in enumerate(itertools.pairwise(path.steps)) if a.n_leaves - b.n_leaves > 1
     )
     asked = path.steps[between].n_leaves - 1
     assert path.step_with_leaves(asked) == between + 1

@@ -92,9 +92,7 @@ def test_labels_do_not_leak_into_the_held_out_figure():
 def test_held_out_figures_equal_scoring_each_subtree(sample, metric, order, weighted):
     X, y, w = sample
     ranks = rank(y, w if weighted else None)
-    folds = fold_trees(
-        ranks, grower(X), metric, folds=3, repeats=1, rng=np.random.default_rng(0)
-    )
+    folds = fold_trees(ranks, grower(X), metric, folds=3, repeats=1, rng=np.random.default_rng(0))
     figure = metrics.kendall if metric == "kendall" else metrics.iauc
     for fold in folds:
         prices = fold.path.typical_alphas
@@ -135,9 +133,7 @@ def test_automatic_order_follows_the_folds():
     assert line.tree.leaf_order == "oriented"
     fixed = fit_tree(X, y, learner=Stump(), options=replace(options, leaf_order="oriented"))
     assert fixed.tree.leaf_order == "oriented"
-    assert (
-        wave.crossvalidated["kendall"].estimate > fixed.crossvalidated["kendall"].estimate + 0.02
-    )
+    assert wave.crossvalidated["kendall"].estimate > fixed.crossvalidated["kendall"].estimate + 0.02
 
 
 def test_without_cross_validation_only_spearman_orders_by_rank(sample):

@@ -100,7 +100,14 @@ def fit_linear(
 
 
 def robust_errors(
-    Z: Matrix, label: Vector, weight: Vector, b: Vector, b0: float, *, penalty: float, loss: LossName
+    Z: Matrix,
+    label: Vector,
+    weight: Vector,
+    b: Vector,
+    b0: float,
+    *,
+    penalty: float,
+    loss: LossName,
 ) -> Vector:
     """Standard errors of fitted coefficients by the sandwich estimator.
 

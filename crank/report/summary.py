@@ -18,6 +18,7 @@ from crank.report.tables import (
 
 if TYPE_CHECKING:
     from crank.model import RankingModel
+    from crank.tree import Metric
 
 FIGURE_NAMES = {"iauc": "IAUC", "kendall": "d_tau"}
 
@@ -174,7 +175,8 @@ def fit_section(model: RankingModel) -> Section:
                 }
             )
     if not rows:
-        for name in ("iauc", "kendall") if model.tree.triples > 0 else ("kendall",):
+        names: tuple[Metric, ...] = ("iauc", "kendall") if model.tree.triples > 0 else ("kendall",)
+        for name in names:
             figure = model.tree.figure(name)
             order = "" if model.tree.leaf_order == "oriented" else " (leaves left to right)"
             rows.append({"figure": f"{FIGURE_NAMES[name]}, training{order}", "estimate": figure})

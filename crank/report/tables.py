@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 REORDERED = "(order of the leaves)"
 
+
 def leaf_table(model: RankingModel) -> pd.DataFrame:
     """Tabulate the leaves, best first.
 
@@ -98,8 +99,9 @@ def glance_table(model: RankingModel) -> pd.DataFrame:
         "pruned": model.pruned_by,
     }
     sources = (("", model.training.figures), ("cv_", model.training.crossvalidated))
+    names: tuple[Metric, ...] = ("iauc", "kendall")
     for prefix, figures in sources:
-        for name in ("iauc", "kendall"):
+        for name in names:
             found = figures.get(name)
             row[prefix + name] = found.estimate if found else np.nan
             row[f"{prefix}{name}_se"] = found.se if found else np.nan
@@ -148,12 +150,14 @@ def importance_table(model: RankingModel, metric: Metric) -> pd.DataFrame:
             columns += node.gain(metric) / total / len(columns)
         for column, share in credit.items():
             columns[column] += share * node.gain(metric) / total
-    table = pd.DataFrame({"term": model.design.terms, "importance": columns})
-    table = table.groupby("term", sort=False, as_index=False)["importance"].sum()
+    earned: dict[str, float] = {}
+    for term, gain in zip(model.design.terms, columns.tolist(), strict=True):
+        earned[term] = earned.get(term, 0.0) + gain
     figure = model.training.figures.get(metric)
     if tree.leaf_order == "rank" and figure is not None:
         reordered = 2.0 * (figure.estimate - tree.figure(metric))
-        table.loc[len(table)] = [REORDERED, reordered]
+        earned[REORDERED] = reordered
+    table = pd.DataFrame({"term": list(earned), "importance": list(earned.values())})
     table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
     whole = table["importance"].sum()
     table["share"] = table["importance"] / whole if whole else 0.0
