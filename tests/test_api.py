@@ -99,7 +99,7 @@ def test_missing_responses_are_dropped_and_counted_or_refused(toy):
     m = crank.fit(gaps, FORMULA)
     assert m.training.n_dropped == 24
     assert "24 dropped" in str(m.summary())
-    with pytest.raises(DataError, match="column 'y' is missing in 24 of 240 rows.*na_action"):
+    with pytest.raises(DataError, match=r"column .y. is missing in 24 of 240 rows.*na_action"):
         crank.fit(gaps, FORMULA, na_action="raise")
 
 
