@@ -73,7 +73,9 @@ def from_narwhals(series: nw.Series[Any]) -> Column:
     if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
         return series.to_numpy()
     if isinstance(dtype, nw.Enum):
-        levels = tuple(dtype.categories)
+        # narwhals 1 lacks the attribute; with polars 2 the method leaves out absent levels
+        declared = getattr(dtype, "categories", None) or series.cat.get_categories().to_list()
+        levels = tuple(declared)
         return Coded(_look_up(series.to_list(), levels), levels)
     if isinstance(dtype, nw.String | nw.Categorical | nw.Object | nw.Unknown):
         return objects(series.to_list())

@@ -57,6 +57,7 @@ class Table:
         self.names = names
         self.n_rows = n_rows
         self._known = frozenset(names)
+        self._kinds: dict[str, Kind | None] = {}
         self._read, self._dtype, self._index = column, dtype, index
 
     @classmethod
@@ -167,7 +168,9 @@ class Table:
 
     def _kind(self, column: NDArray[Any] | Coded, name: str) -> Kind | None:
         try:
-            return kind_of(column)
+            if name not in self._kinds:  # Python objects are read one by one to find out
+                self._kinds[name] = kind_of(column)
+            return self._kinds[name]
         except Mixed as types:
             raise DataError(
                 f"column {name!r} mixes values of the types {types}. {_USABLE} Convert the column "

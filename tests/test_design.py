@@ -1,7 +1,10 @@
 """Designs on new data: missing values, unknown levels, other types, damaged files."""
 
 import copy
+import itertools
 import json
+import math
+import operator
 import pickle
 
 import numpy as np
@@ -196,6 +199,8 @@ def test_a_column_of_identifiers_is_refused_as_dummies():
     data = {"y": np.arange(100_002.0), "name": [f"n{i}" for i in range(100_002)]}
     with pytest.raises(DataError, match="100001 columns, 100001 of them for the term 'name'"):
         learned("y ~ name", data)
+    with pytest.raises(FormulaError, match="at most 2000 levels are possible"):
+        learned("y ~ C(name, contr.sum)", data)
     assert learned("y ~ name", data, native=True).names == ("name",)
 
 
@@ -211,6 +216,96 @@ def test_designs_of_equal_formulas_are_equal():
     assert hash(learned(FORMULA)) == hash(learned(FORMULA))
     assert learned(FORMULA) != learned(FORMULA, native=True)
     assert pickle.loads(pickle.dumps(learned(FORMULA))) == learned(FORMULA)
+
+
+def run_steps(steps, row):
+    """One row through postfix steps: the stored expression alone says what to compute."""
+    stack = []
+    for op, *operands in steps:
+        if op == "column":
+            stack.append(row[operands[0]])
+        elif op == "constant":
+            stack.append(operands[0])
+        elif op == "among":
+            stack.append(row[operands[0]] in operands[1])
+        else:
+            binary = op in ("add", "subtract", "multiply", "divide", "greater")
+            right = stack.pop()
+            arguments = [stack.pop(), right] if binary else [right]
+            stack.append(
+                {
+                    "add": operator.add,
+                    "subtract": operator.sub,
+                    "multiply": operator.mul,
+                    "divide": operator.truediv,
+                    "greater": operator.gt,
+                    "log": math.log,
+                }[op](*arguments)
+            )
+    return stack.pop()
+
+
+def run_factor(factor, row):
+    kind = factor["type"]
+    if kind == "cross":
+        number = 0
+        for part in factor["parts"]:
+            (code,) = run_factor(part, row)
+            number = number * len(part["levels"]) + code
+        return [factor["seen"].index(number)]
+    value = run_steps(factor["steps"], row)
+    if kind == "number":
+        return [value]
+    if kind == "powers":
+        return [value ** (k + 1) for k in range(factor["degree"])]
+    if kind == "poly":
+        monic, norms = [0.0, 1.0], factor["norms"]
+        for k, alpha in enumerate(factor["alpha"]):
+            beta = norms[k] / norms[k - 1] if k else 0
+            monic.append((value - alpha) * monic[-1] - beta * monic[-2])
+        return [m / math.sqrt(n) for m, n in zip(monic[2:], norms[1:], strict=True)]
+    if kind == "spline":
+        return spline(factor, value)
+    code = factor["levels"].index(value)
+    if kind == "codes":
+        return [code]
+    if kind == "contrast":
+        return factor["matrix"][code]
+    return [float(k == code) for k in range(len(factor["levels"])) if k != factor["base"]]
+
+
+def spline(factor, x):
+    knots, degree = factor["knots"], factor["degree"]
+    x = min(x, math.nextafter(factor["upper"], -math.inf))
+
+    def basis(i, d):
+        if d == 0:
+            return float(knots[i] <= x < knots[i + 1])
+        total = 0.0
+        if knots[i + d] > knots[i]:
+            total += (x - knots[i]) / (knots[i + d] - knots[i]) * basis(i, d - 1)
+        if knots[i + d + 1] > knots[i + 1]:
+            rest = (knots[i + d + 1] - x) / (knots[i + d + 1] - knots[i + 1])
+            total += rest * basis(i + 1, d - 1)
+        return total
+
+    return [basis(i, degree) for i in range(factor["first"], len(knots) - degree - 1)]
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_the_stored_design_is_enough_for_a_second_interpreter(native):
+    """What an exporter needs is in the file: a naive reading of it gives the same matrix."""
+    spec = learned(FORMULA, native=native)
+    stored = json.loads(json.dumps(spec.to_dict()))
+    rows = []
+    for row in DATA.to_dict("records"):
+        values = [run_factor(factor, row) for factor in stored["factors"]]
+        columns = []
+        for _, chosen, scale in stored["blocks"]:
+            for product in itertools.product(*(values[i] for i in reversed(chosen))):
+                columns.append(scale * math.prod(product))
+        rows.append(columns)
+    np.testing.assert_allclose(spec.matrix(DATA), rows, rtol=1e-12, atol=1e-12)
 
 
 def paths(node, at=()):

@@ -1,8 +1,10 @@
 """Formulas: the compiled design is formulaic's own matrix, and mistakes are named."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import formulaic
 import numpy as np
@@ -568,6 +570,12 @@ def test_a_users_function_that_misbehaves_is_named(function, message):
         learned("y ~ f(x)", context={"f": function}).matrix(TRAIN)
     with pytest.raises(FormulaError, match="takes columns only"):
         parse_formula("y ~ f(x, a=1)", ["y", "x"], context={"f": function})
+
+
+def test_the_page_about_formulas_runs():
+    page = Path(__file__).parents[1] / "docs" / "design" / "formula.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    exec(code, {})
 
 
 def test_formulaic_is_loaded_only_to_read_a_formula():

@@ -14,7 +14,7 @@ from crank.columns import Level
 from crank.errors import DataError, listed
 from crank.expressions import Steps
 from crank.operations import Floats
-from crank.reader import Reader, unseen_levels
+from crank.reader import FEW_ROWS, Reader, unseen_levels
 
 
 @dataclass(frozen=True)
@@ -27,21 +27,25 @@ class Dummies:
     levels: tuple[Level, ...]
     base: int | None = None
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Name the factor's columns."""
         mark = "" if self.base is None else "T."
-        return tuple(f"{self.name}[{mark}{self.levels[k]}]" for k in self._shown)
+        return tuple(f"{self.name}[{mark}{self.levels[k]}]" for k in self._shown.tolist())
 
-    @property
-    def _shown(self) -> list[int]:
-        return [k for k in range(len(self.levels)) if k != self.base]
+    @cached_property
+    def _shown(self) -> NDArray[np.int32]:
+        numbers = np.arange(len(self.levels), dtype=np.int32)
+        return numbers if self.base is None else np.delete(numbers, self.base)
 
     def fill(self, reader: Reader, out: Floats) -> None:
         """Write the factor's columns into ``out`` of shape (rows, columns)."""
         codes = reader.codes(self.steps, self.levels, self.name)
-        for column, k in enumerate(self._shown):
-            out[:, column] = codes == k
+        if codes.size < FEW_ROWS:
+            np.equal(codes[:, None], self._shown, out=out, casting="unsafe")
+        else:
+            for column, k in enumerate(self._shown):
+                out[:, column] = codes == k
         out[codes < 0] = np.nan
 
 
@@ -56,7 +60,7 @@ class Contrast:
     fields: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Name the factor's columns."""
         return tuple(f"{self.name}[{field}]" for field in self.fields)
@@ -80,7 +84,7 @@ class Codes:
     steps: Steps
     levels: tuple[Level, ...]
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Name the factor's columns."""
         return (self.name,)
@@ -112,7 +116,7 @@ class Cross:
         """Name the interaction."""
         return ":".join(part.name for part in self.parts)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Name the factor's columns."""
         return (self.name,)

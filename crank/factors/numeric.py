@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ class Number:
     name: str
     steps: Steps
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Name the factor's columns."""
         return (self.name,)
@@ -43,7 +44,7 @@ class Powers:
     steps: Steps
     degree: int
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Name the factor's columns."""
         return tuple(f"{self.name}[{k}]" for k in range(self.degree))
@@ -65,7 +66,7 @@ class Poly:
     alpha: tuple[float, ...]
     norms: tuple[float, ...]  # squared norms of the monic polynomials, the constant one first
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Name the factor's columns."""
         return tuple(f"{self.name}[{k + 1}]" for k in range(len(self.alpha)))
@@ -95,7 +96,7 @@ class Spline:
     extrapolation: str
     first: int  # 1 leaves out the first basis function, which spans the intercept with the others
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Name the factor's columns."""
         return tuple(

@@ -26,6 +26,8 @@ CONTRASTS: dict[str, dict[str, Any]] = {
     "custom": {"contrasts": None, "names": None},
 }
 
+_MOST_LEVELS = 2000
+
 
 @dataclass(frozen=True)
 class Coding:
@@ -51,6 +53,11 @@ def code(
         return Dummies(name, steps, levels)
     if coding.kind in ("treatment", "SAS"):
         return Dummies(name, steps, levels, _base(coding, name, levels))
+    if len(levels) > _MOST_LEVELS:
+        raise FormulaError(
+            f"the contrasts of {name!r} need a matrix of {len(levels)} levels squared; at most "
+            f"{_MOST_LEVELS} levels are possible. Use the default contrasts, or join rare levels."
+        )
     if len(levels) == 1:
         return Contrast(name, steps, levels, (), ((),))
     fields, matrix = _reduced(coding, name, levels)

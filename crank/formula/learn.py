@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crank.columns import Kind, Level
 from crank.design import MOST_COLUMNS, Block, DesignSpec, Variable
@@ -114,7 +114,7 @@ class _Builder:
         if isinstance(factor, _Category):
             return code(factor.coding, name, factor.steps, factor.levels, reduced=reduced)
         if isinstance(factor, Spline) and reduced:
-            return Spline(**{**factor.__dict__, "first": 1})
+            return replace(factor, first=1)
         return factor
 
     def block(self, term: RawTerm, factors: list[Factor], scale: float | None = None) -> None:
