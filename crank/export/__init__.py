@@ -1,0 +1,1 @@
+"""Models that leave Python: JSON, and whatever else writes one for another program."""
