@@ -259,6 +259,20 @@ def test_names_that_formulaic_mistakes_are_read():
     assert learned("Q('Sepal.Length') ~ .", data).names == ("y", "x", "class", "x.1")
 
 
+def test_letters_that_python_would_replace_keep_their_column():
+    data = {"y": [1.0, 2], "x1": [1.0, 2], "x₁": [3.0, 4], "µ": [5.0, 6]}
+    spec = learned("y ~ sqrt(x₁) + x₁ + I(µ + 1) + µ", data)
+    assert spec.names == ("sqrt(x₁)", "x₁", "I(µ + 1)", "µ")
+    np.testing.assert_array_equal(spec.matrix(data)[0], [np.sqrt(3), 3, 6, 5])
+
+
+def test_a_column_named_like_a_term_is_not_mixed_up_with_it():
+    data = {"y": [1.0, 2], "x": [1.0, 2], "log(x)": [7.0, 8]}
+    np.testing.assert_array_equal(learned("y ~ `log(x)`", data).matrix(data), [[7], [8]])
+    with pytest.raises(FormulaError, match="both a column and an expression; rename"):
+        learned("y ~ `log(x)` + log(x)", data)
+
+
 def test_text_in_a_formula_may_hold_any_character():
     data = {"y": [1, 2, 3], "g": ["a)", "b`", "c+"]}
     spec = learned("y ~ C(g, levels=['c+', 'b`', 'a)'])", data)

@@ -19,7 +19,13 @@ from crank.reader import FEW_ROWS, Reader, unseen_levels
 
 @dataclass(frozen=True)
 class Dummies:
-    """One indicator column for each level of a category, without the base level if there is one."""
+    """One indicator column for each level of a category, without the base level if there is one.
+
+    Examples
+    --------
+    >>> Dummies("g", (), ("a", "b"), base=0).labels
+    ('g[T.b]',)
+    """
 
     type: ClassVar[str] = "dummies"
     name: str
@@ -51,7 +57,13 @@ class Dummies:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Columns of a coding matrix, one row for each level of a category."""
+    """Columns of a coding matrix, one row for each level of a category.
+
+    Examples
+    --------
+    >>> Contrast("g", (), ("a", "b"), ("S.a",), ((1.0,), (-1.0,))).labels
+    ('g[S.a]',)
+    """
 
     type: ClassVar[str] = "contrast"
     name: str
@@ -77,7 +89,13 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Codes:
-    """The level numbers of a category in one column, for learners that split by level."""
+    """The level numbers of a category in one column, for learners that split by level.
+
+    Examples
+    --------
+    >>> Codes("k", (), (1, 2)).level_names
+    ('1', '2')
+    """
 
     type: ClassVar[str] = "codes"
     name: str
@@ -105,6 +123,11 @@ class Cross:
     """The combinations of several categories as one category; only those seen are levels.
 
     A combination's number counts the last part fastest; ``seen`` holds the numbers in order.
+
+    Examples
+    --------
+    >>> Cross((Codes("g", (), ("a", "b")), Codes("h", (), ("u", "v"))), seen=(0, 3)).level_names
+    ('a:u', 'b:v')
     """
 
     type: ClassVar[str] = "cross"

@@ -19,7 +19,13 @@ EXTRAPOLATIONS = ("raise", "clip", "na", "zero", "extend")
 
 @dataclass(frozen=True)
 class Number:
-    """An expression: one column."""
+    """An expression: one column.
+
+    Examples
+    --------
+    >>> Number("x", ()).labels
+    ('x',)
+    """
 
     type: ClassVar[str] = "number"
     name: str
@@ -37,7 +43,13 @@ class Number:
 
 @dataclass(frozen=True)
 class Powers:
-    """The powers x, x², … of an expression: ``poly(x, d, raw=True)``."""
+    """The powers x, x², … of an expression: ``poly(x, d, raw=True)``.
+
+    Examples
+    --------
+    >>> Powers("p", (), degree=2).labels
+    ('p[0]', 'p[1]')
+    """
 
     type: ClassVar[str] = "powers"
     name: str
@@ -58,7 +70,13 @@ class Powers:
 
 @dataclass(frozen=True)
 class Poly:
-    """Orthonormal polynomials of an expression, by the three-term recurrence."""
+    """Orthonormal polynomials of an expression, by the three-term recurrence.
+
+    Examples
+    --------
+    >>> Poly("p", (), alpha=(0.0,), norms=(3.0, 2.0)).labels
+    ('p[1]',)
+    """
 
     type: ClassVar[str] = "poly"
     name: str
@@ -84,7 +102,13 @@ class Poly:
 
 @dataclass(frozen=True)
 class Spline:
-    """B-splines of an expression on given knots, boundary knots repeated."""
+    """B-splines of an expression on given knots, boundary knots repeated.
+
+    Examples
+    --------
+    >>> Spline("s", (), (0.0, 0.0, 1.0, 1.0), 1, 0.0, 1.0, "raise", first=0).labels
+    ('s[0]', 's[1]')
+    """
 
     type: ClassVar[str] = "spline"
     name: str

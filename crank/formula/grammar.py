@@ -25,6 +25,7 @@ _TOKEN = re.compile(
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
+_OPENED = re.compile(r"\s*\(")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -61,7 +62,8 @@ class _Scanner:
             self.prefix += "_"
         self.sources: dict[str, Source] = {}
         self.known: dict[str, str] = {}  # a source's name -> the identifier that stands for it
-        self.dotted = {name for name in names if "." in name}
+        # Python would read a dot as an attribute, and other letters in a normal form
+        self.awkward = {name for name in names if "." in name or not name.isascii()}
 
     def identifier(self, source: Source) -> str:
         if source.name not in self.known:
@@ -84,9 +86,9 @@ class _Scanner:
             if group == "quoted":
                 out.append(f" {self.column(match['quoted'])} ")
             elif group == "word":
-                rest = re.match(r"\s*\(", self.text[at:])
-                if rest:
-                    at = self.closing(at + rest.end() - 1) + 1
+                opened = _OPENED.match(self.text, at)
+                if opened:
+                    at = self.closing(opened.end() - 1) + 1
                     out.append(f" {self.expression(self.text[match.start() : at])} ")
                 elif self.text[at : at + 1] == "[":
                     raise self.error(f"{match['word']}[...] is not supported")
@@ -126,9 +128,9 @@ class _Scanner:
 
         def alias(match: re.Match[str]) -> str:
             name = match["quoted"] if match["quoted"] is not None else match["word"]
-            if match["quoted"] is None and name not in self.dotted:
+            if match["quoted"] is None and name not in self.awkward:
                 return match[0]
-            if name.isidentifier() and not keyword.iskeyword(name):
+            if name.isidentifier() and name.isascii() and not keyword.iskeyword(name):
                 return name
             new = next(
                 (a for a, n in aliases.items() if n == name), f"_{self.prefix}{len(aliases)}_"
@@ -143,7 +145,7 @@ class _Scanner:
             why = getattr(error, "msg", None) or "it is nested too deeply"
             raise self.error(f"{shortened(code.strip())} is not an expression ({why})") from None
         for new, name in aliases.items():
-            shown = shown.replace(new, name if name in self.dotted else f"`{name}`")
+            shown = shown.replace(new, name if name in self.awkward else f"`{name}`")
         if isinstance(tree, ast.Name):
             return self.column(aliases.get(tree.id, tree.id))
         return self.identifier(Source(shown, tree, tuple(aliases.items())))

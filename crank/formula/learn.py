@@ -24,7 +24,15 @@ from crank.table import Table
 
 
 def learn_response(parsed: ParsedFormula, table: Table) -> ResponseSpec:
-    """Compile the left side of a formula, learning a centre or scale if it has one."""
+    """Compile the left side of a formula, learning a centre or scale if it has one.
+
+    Examples
+    --------
+    >>> from crank.formula import parse_formula
+    >>> table = Table.read({"y": [1.0, 3.0], "x": [0, 1]})
+    >>> learn_response(parse_formula("center(y) ~ x", table.names), table).values({"y": [2.5]})
+    array([0.5])
+    """
     factor = parsed.response
     for name in factor.variables:
         if table.kind(name) == "category":

@@ -27,7 +27,14 @@ class RawTerm(NamedTuple):
 
 @dataclass(frozen=True)
 class ParsedFormula:
-    """The response and the terms of a formula."""
+    """The response and the terms of a formula.
+
+    Examples
+    --------
+    >>> parsed = parse_formula("y ~ log(x) * g", ["y", "x", "g"])
+    >>> [term.name for term in parsed.terms]
+    ['log(x)', 'g', 'log(x):g']
+    """
 
     text: str
     response: RawFactor
