@@ -12,7 +12,7 @@ from crank.errors import DataError
 from crank.grow import grow
 from crank.plugins.base import TrainingMatrix
 from crank.plugins.tree import ClassificationTree
-from crank.plugins.trees import TreesRule, compiled_kernel
+from crank.plugins.trees import TreesRule
 from crank.ranks import rank
 from crank.testing import check_learner
 
@@ -191,27 +191,27 @@ def test_descent_in_numpy_and_compiled_equal_a_plain_loop_bit_for_bit(seed):
     np.testing.assert_array_equal(rule.decision(X), wanted)
     np.testing.assert_array_equal([rule.decision(X[i : i + 1])[0] for i in rows], wanted)
     np.testing.assert_array_equal(rule.decision_at(X, rows[::-3]), wanted[::-3])
-    compiled = compiled_kernel()
-    assert compiled is not None
     for layout in (X, np.asfortranarray(X)):
-        np.testing.assert_array_equal(compiled(layout, rows, *rule._arrays), wanted)
+        np.testing.assert_array_equal(rule.descend_compiled(layout, rows), wanted)
+    narrow = X.astype(np.float32)
+    np.testing.assert_array_equal(
+        rule.descend_compiled(narrow, rows[::-3]), rule.descend(narrow, rows[::-3])
+    )
 
 
 def test_large_batches_take_the_compiled_way_and_small_ones_do_not(monkeypatch):
     from crank.plugins import trees
 
-    calls = []
-    monkeypatch.setattr(
-        trees,
-        "compiled_kernel",
-        lambda: calls.append(1) or (lambda X, rows, *_: np.zeros(len(rows))),
-    )
     rule = random_trees()
-    rule.decision(np.zeros((100, 4)))
-    assert not calls
+    X = np.random.default_rng(0).normal(size=(100, 4))
+    wanted = rule.decision(X)
+    ways = []
+    monkeypatch.setattr(trees, "numba_works", lambda: ways.append("compiled") or True)
+    np.testing.assert_array_equal(rule.decision(X), wanted)
+    assert not ways
     monkeypatch.setattr(trees, "COMPILED_STEPS", 100)
-    rule.decision(np.zeros((100, 4)))
-    assert calls
+    np.testing.assert_array_equal(rule.decision(X), wanted)
+    assert ways
 
 
 def test_without_numba_numpy_serves(monkeypatch):
@@ -221,7 +221,7 @@ def test_without_numba_numpy_serves(monkeypatch):
     X = np.random.default_rng(0).normal(size=(100, 4))
     wanted = rule.decision(X)
     monkeypatch.setattr(trees, "COMPILED_STEPS", 100)
-    monkeypatch.setattr(trees, "compiled_kernel", lambda: None)
+    monkeypatch.setattr(trees, "numba_works", lambda: False)
     np.testing.assert_array_equal(rule.decision(X), wanted)
 
 

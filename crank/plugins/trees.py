@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.errors import DataError
+from crank.kernels.compiler import numba_works
 from crank.plugins import fields
 from crank.plugins.base import FloatArray, SplitRule
 from crank.plugins.rbf import largest_shares
@@ -71,16 +72,19 @@ class TreesRule(SplitRule):
         return self._evaluate(X, rows)
 
     def _evaluate(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        if len(rows) * len(self.roots) * self.depth >= COMPILED_STEPS:
-            compiled = compiled_kernel()
-            if compiled is not None:
-                total: NDArray[np.float64] = compiled(X, rows, *self._arrays)
-                return total
+        steps = len(rows) * len(self.roots) * self.depth
+        if steps >= COMPILED_STEPS and X.dtype in (np.float32, np.float64) and numba_works():
+            return self.descend_compiled(X, rows)
         return self.descend(X, rows)
 
-    @property
-    def _arrays(self) -> tuple[NDArray[Any], ...]:
-        return (
+    def descend_compiled(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Walk the rows down the trees one by one; the same sums, bit for bit."""
+        from crank.plugins.trees_compiled import descent
+
+        total = np.empty(len(rows))
+        descent(X.dtype.name)(
+            X,
+            rows,
             self.feature,
             self.threshold,
             self.low,
@@ -88,7 +92,9 @@ class TreesRule(SplitRule):
             self.missing_low,
             self.value,
             self.roots,
+            total,
         )
+        return total
 
     def descend(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Walk all rows down all trees in step; the oracle of the compiled kernel."""
@@ -204,12 +210,3 @@ def shares(feature: NDArray[np.intp], gain: NDArray[np.float64]) -> dict[int, fl
     if not 0.0 < total < np.inf:
         return {}
     return {int(j): float(by_column[j] / total) for j in np.flatnonzero(by_column)}
-
-
-def compiled_kernel() -> Any:
-    """Return the compiled descent, or None where numba is missing or broken."""
-    try:
-        from crank.plugins.trees_compiled import descend
-    except Exception:
-        return None
-    return descend
