@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from crank._version import __version__
 
 if TYPE_CHECKING:
-    from crank import datasets, errors, metrics, testing
+    from crank import datasets, errors, metrics, serve, testing
     from crank.api import fit
     from crank.comparison import compare
     from crank.errors import CrankError
@@ -37,6 +37,7 @@ __all__ = [
     "learners",
     "load",
     "metrics",
+    "serve",
     "testing",
 ]
 
@@ -51,7 +52,7 @@ _HOME = {
     "learners": "crank.plugins.registry",
     "load": "crank.export.json",
 }
-_MODULES = {"datasets", "errors", "metrics", "testing"}
+_MODULES = {"datasets", "errors", "metrics", "serve", "testing"}
 
 
 def __getattr__(name: str) -> Any:

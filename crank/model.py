@@ -127,9 +127,10 @@ class RankingModel:
         leaf = self.tree.apply(self.design_matrix(data, unknown=unknown))
         if type == "leaf":
             return leaf
-        return self._leaf_values(type)[leaf]
+        return self.leaf_values(type)[leaf]
 
-    def _leaf_values(self, type: str) -> NDArray[np.float64]:
+    def leaf_values(self, type: str = "score") -> NDArray[np.float64]:
+        """Return what `predict` gives for each leaf, best first."""
         if type == "score":
             return self.tree.scores
         name = {"quantile": "quantile", "median": "y_median"}[type]
@@ -312,6 +313,18 @@ class RankingModel:
         from crank.export.json import from_json
 
         return from_json(text)
+
+    def to_onnx(self, path: str | Path | None = None, **options: Any) -> bytes | None:
+        """Write the model as ONNX into a file, or return its content; see `crank.export.onnx`."""
+        from crank.export.onnx import to_onnx
+
+        return to_onnx(self, path, **options)
+
+    def to_sql(self, dialect: str = "duckdb", **options: Any) -> str:
+        """Write a stump tree on plain columns as SQL; see `crank.export.sql.to_sql`."""
+        from crank.export.sql import to_sql
+
+        return to_sql(self, dialect, **options)
 
     def __str__(self) -> str:
         from crank.report.text import tree_text

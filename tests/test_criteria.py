@@ -115,3 +115,13 @@ def test_an_unknown_criterion_is_an_error_that_helps():
         get_criterion("kendal")
     with pytest.raises(OptionError, match="Allowed: crank, kendall, iauc, spearman"):
         get_criterion(["kendall"])
+
+
+def test_rounding_is_not_taken_for_a_score():
+    # nothing lies between neighbouring responses, so the IAUC has nothing to gain there
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 12, 400).astype(float)
+    ranks = rank(y, rng.uniform(0.1, 3, 400))
+    nodes = [np.flatnonzero((y == v) | (y == v + 1)) for v in (0, 2, 6, 10)]
+    level = level_of(ranks, nodes)
+    assert not CRITERIA["iauc"].scores(ranks, level, local_mass(ranks, level)).any()
