@@ -50,6 +50,7 @@ class LightGBM(SplitLearner):
     url: ClassVar[str] = "https://lightgbm.readthedocs.io"
     rule: ClassVar[type[SplitRule]] = TreesRule
     takes_missing: ClassVar[bool] = True
+    exports_onnx: ClassVar[bool] = True
     requires: ClassVar[Mapping[str, str]] = {"lightgbm": "crank-rank[lightgbm]"}
 
     def __init__(
@@ -164,9 +165,21 @@ def _flat(
             continue
         low = start + len(queue)
         queue += [node["left_child"], node["right_child"]]
-        threshold = float(node["threshold"])
+        threshold = _past_zero(float(node["threshold"]))
         # a column without missing values in training: LightGBM reads NaN as 0
         unseen = node["missing_type"] == "None"
         missing_low = threshold >= 0.0 if unseen else bool(node["default_left"])
         row = (int(node["split_feature"]), threshold, low, low + 1, missing_low, 0.0)
         yield row, float(node["split_gain"])
+
+
+_ZERO = float(np.float32(1e-35))
+
+
+def _past_zero(threshold: float) -> float:
+    """Move a threshold to the end of the numbers that LightGBM takes for 0 when it predicts."""
+    if 0.0 <= threshold <= _ZERO:
+        return _ZERO
+    if -_ZERO <= threshold < 0.0:
+        return float(np.nextafter(-_ZERO, -1.0))
+    return threshold

@@ -141,11 +141,10 @@ def double_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
     largest = np.finfo(np.float32).max
     with np.errstate(over="ignore"):
         single = np.clip(threshold, -largest, largest).astype(np.float32)
-    single = np.where(single > threshold, np.nextafter(single, np.float32(-np.inf)), single)
-    above = np.nextafter(single, np.float32(np.inf)).astype(np.float64)
-    # halves between two singles round to the even one; an infinite threshold lets all pass
-    halfway = single.astype(np.float64) / 2 + above / 2
-    border = np.where(np.isinf(above), np.finfo(np.float64).max, halfway)
-    with np.errstate(over="ignore"):
+        single = np.where(single > threshold, np.nextafter(single, np.float32(-np.inf)), single)
+        above = np.nextafter(single, np.float32(np.inf)).astype(np.float64)
+        # halves between two singles round to the even one; an infinite threshold lets all pass
+        halfway = single.astype(np.float64) / 2 + above / 2
+        border = np.where(np.isinf(above), np.finfo(np.float64).max, halfway)
         rounds_up = np.isfinite(above) & (border.astype(np.float32) > threshold)
     return np.where(rounds_up, np.nextafter(border, -np.inf), border)
