@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.criteria import ROUNDING, Criterion, Level
+from crank.criteria import IAUC_ROUNDING, ROUNDING, Criterion, Level
 from crank.kernels import compiled_level as compiled
 from crank.kernels.threads import Threads
 from crank.passes import QUARTILES, Children, Passes, Summary, interpolated_quartiles
@@ -33,6 +33,7 @@ class CompiledPasses(Passes):
             return super().scores(level, criterion)
         r = self.ranks
         score = np.empty(len(level.position))
+        least = -1.0 if r.unweighted else IAUC_ROUNDING * r.total**2
         self.threads.run(
             lambda first, last: compiled.score_nodes(
                 number,
@@ -45,6 +46,7 @@ class CompiledPasses(Passes):
                 r.below,
                 r.upto,
                 ROUNDING,
+                least,
                 score,
             ),
             self.threads.chunks(len(level.starts)),

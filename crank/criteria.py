@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,9 @@ Objective = Literal["sum", "variance"]
 
 ROUNDING = 1e-12
 """Sums that differ by no more than this share of their scale count as equal."""
+
+IAUC_ROUNDING = 1e-14
+"""Scores of the IAUC below this share of the squared total weight are rounding."""
 
 
 @dataclass(frozen=True)
@@ -75,20 +79,27 @@ class LocalMass:
     start: NDArray[np.intp]
     end: NDArray[np.intp]
 
-    def sum_below(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum values over the rows of the node that lie strictly below each row."""
-        cumulative = _from_zero(values)
-        return cumulative[self.first] - cumulative[self.start]
+    def sum_below(self, running: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum over the rows of the node strictly below each row, from running sums."""
+        before = np.empty(len(running) + 1)
+        before[1:] = running
+        before[self.start] = 0.0
+        return before[self.first]
 
-    def sum_above(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum values over the rows of the node that lie strictly above each row."""
-        cumulative = _from_zero(values)
-        return cumulative[self.end] - cumulative[self.past]
+    def sum_above(self, running: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum over the rows of the node strictly above each row, from running sums."""
+        return running[self.end - 1] - running[self.past - 1]
 
 
-def _from_zero(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    out = np.zeros(len(values) + 1)
-    np.cumsum(values, out=out[1:])
+def running_sums(values: NDArray[np.float64], level: Level) -> NDArray[np.float64]:
+    """Add values up within each node.
+
+    Node by node, because the rounding of a sum over the level would swamp its smallest nodes.
+    """
+    out = np.empty(len(values))
+    edges = level.bounds.tolist()
+    for start, end in pairwise(edges):
+        np.cumsum(values[start:end], out=out[start:end])
     return out
 
 
@@ -111,9 +122,10 @@ def local_mass(ranks: Ranks, level: Level) -> LocalMass:
         below, upto, total = ((edge - start).astype(np.float64) for edge in (first, past, end))
     else:
         weight = ranks.weight[position]
-        cumulative = _from_zero(weight)
-        base = cumulative[start]
-        below, upto, total = (cumulative[edge] - base for edge in (first, past, end))
+        running = running_sums(weight, level)
+        before = np.concatenate(([0.0], running))
+        before[start] = 0.0
+        below, upto, total = before[first], running[past - 1], running[end - 1]
     return LocalMass(weight, below, upto, total, first, past, start, end)
 
 
@@ -128,8 +140,13 @@ def iauc_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float
     The pair weight is L of the higher minus H of the lower (theory §3), so ties need no care.
     """
     low, high = ranks.below[level.position], ranks.upto[level.position]
-    below, above = mass.sum_below(mass.weight * high), mass.sum_above(mass.weight * low)
-    return mass.weight * (low * mass.below - below - above + high * (mass.total - mass.upto))
+    below = mass.sum_below(running_sums(mass.weight * high, level))
+    above = mass.sum_above(running_sums(mass.weight * low, level))
+    score = low * mass.below - below - above + high * (mass.total - mass.upto)
+    if not ranks.unweighted:
+        # nothing lies between neighbouring values: what is left there is rounding, not a score
+        score[np.abs(score) <= IAUC_ROUNDING * ranks.total**2] = 0.0
+    return mass.weight * score
 
 
 def crank_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:

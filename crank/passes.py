@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from crank.criteria import (
     iauc_scores,
     kendall_scores,
     local_mass,
+    running_sums,
 )
 from crank.ranks import Ranks
 
@@ -106,20 +108,18 @@ class Passes:
         middle = weight * (ranks.below[level.position] + ranks.upto[level.position])
         mass = np.add.reduceat(weight, starts)
         quantile = np.add.reduceat(middle, starts) / (2.0 * ranks.total * mass)
-        return Summary(mass, quantile, self._quartiles(level, weight, mass))
+        return Summary(mass, quantile, self._quartiles(level, weight))
 
-    def _quartiles(
-        self, level: Level, weight: NDArray[np.float64], mass: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _quartiles(self, level: Level, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quartiles of each cell; with weights, of the inverse of the weighted law."""
         if self.ranks.unweighted:
             return interpolated_quartiles(self.ranks, level)
-        law = np.cumsum(weight)
-        base = (law[level.starts] - weight[level.starts])[:, None]
-        target = base + mass[:, None] * (QUARTILES - ROUNDING)
-        first, last = level.starts[:, None], level.bounds[1:, None] - 1
-        at = np.clip(np.searchsorted(law, target), first, last)
-        return np.asarray(self.ranks.y[level.position[at]])
+        law = running_sums(weight, level)
+        at = [
+            start + np.searchsorted(law[start:end], law[end - 1] * (QUARTILES - ROUNDING))
+            for start, end in pairwise(level.bounds.tolist())
+        ]
+        return np.asarray(self.ranks.y[level.position[np.array(at)]])
 
 
 QUARTILES = np.array([0.25, 0.5, 0.75])

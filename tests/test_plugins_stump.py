@@ -133,7 +133,7 @@ def check_level(seed, name, weighted, min_leaf, missing, levels):
 
 
 def test_subset_of_levels_respects_the_minimum_leaf_size():
-    rng, X, y = small_problem(3, 40, (6,), 0.1)
+    _, X, y = small_problem(3, 40, (6,), 0.1)
     ranks = rank(y)
     level = Level(np.arange(40, dtype=np.int32), np.array([0, 40]))
     for min_leaf in range(1, 21):

@@ -32,9 +32,13 @@ def score_nodes(
     below: Floats,
     upto: Floats,
     rounding: float,
+    least: float,
     score: Floats,
 ) -> None:
-    """Score the rows of each node, case weights included (theory §4)."""
+    """Score the rows of each node, case weights included (theory §4).
+
+    IAUC scores up to ``least`` are rounding, not a score.
+    """
     for k in range(first, last):
         start, end = bounds[k], bounds[k + 1]
         mass = 0.0
@@ -63,6 +67,8 @@ def score_nodes(
                 lows -= tied * below[o]
                 value = below[o] * under - highs - lows + upto[o] * (mass - under - tied)
                 highs += tied * upto[o]
+                if abs(value) <= least:
+                    value = 0.0
             else:
                 value = 0.5 * (below[o] + upto[o]) - lows / mass
             for q in range(p, past):

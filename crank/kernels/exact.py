@@ -6,6 +6,7 @@ It serves small data, any data where numba is missing, and is the oracle of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,12 +183,14 @@ def _by_position(level: LevelArrays, values: FloatArray, n: int) -> FloatArray:
 
 
 def _running(by_position: FloatArray, order: NDArray[np.intp], level: LevelArrays) -> FloatArray:
-    """Cumulative sums in sorted order that start anew in every node."""
+    """Add values up in sorted order within each node.
+
+    Node by node, because the rounding of a sum over the level would swamp its smallest nodes.
+    """
     total = by_position.take(order)
-    np.cumsum(total, axis=1, out=total)
-    if len(level.starts) > 1:
-        base = total[:, level.starts[1:] - 1]
-        total[:, level.starts[1] :] -= np.repeat(base, level.sizes[1:], axis=1)
+    edges = level.bounds.tolist()
+    for start, end in pairwise(edges):
+        np.cumsum(total[:, start:end], axis=1, out=total[:, start:end])
     return total
 
 
