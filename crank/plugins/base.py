@@ -130,7 +130,21 @@ class SplitRule(ABC):
         return {}
 
     def to_onnx(self, graph: Any, x: str) -> str:
-        """Add nodes that compute the decision value in double, and return its tensor's name."""
+        """Add nodes that compute the decision value, and return its tensor's name.
+
+        Parameters
+        ----------
+        graph : crank.export.onnx_graph.Graph
+            ``graph.op("Mul", a, b)`` adds a node; ``graph.columns([2, 5])`` gives design columns,
+            so that a file asks for no others.
+        x : str
+            All design columns, double, shape [N, p].
+
+        Returns
+        -------
+        str
+            A tensor in double, shape [N, 1]; its NaN goes right.
+        """
         raise NotExportableError(
             f"{type(self).__name__} has no ONNX translation. "
             "Allowed: rules that override to_onnx. Use a learner that exports, or JSON."

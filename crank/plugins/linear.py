@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from crank.plugins import fields
 from crank.plugins.base import Coefficient, FloatArray, SplitRule
 from crank.plugins.newton import LossName, fit_linear, robust_errors
 from crank.plugins.standardise import Standardiser, finite, row_blocks
+
+if TYPE_CHECKING:
+    from crank.export.onnx_graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +143,12 @@ class LinearRule(SplitRule):
         size = np.abs(self.coef) / np.abs(self.coef).max()
         share = size / size.sum()
         return {int(j): float(s) for j, s in zip(self.columns, share, strict=True)}
+
+    def to_onnx(self, graph: Graph, x: str) -> str:
+        """Add the rule to an ONNX graph."""
+        from crank.export.onnx_rules import linear
+
+        return linear(graph, self)
 
 
 def _plain(value: float) -> str:

@@ -37,6 +37,7 @@ class Logistic(StandardisingLearner):
 
     description: ClassVar[str] = "a hyperplane by penalised logistic regression"
     rule: ClassVar[type[SplitRule]] = LinearRule
+    exports_onnx: ClassVar[bool] = True
 
     def __init__(self, C: float = 1.0) -> None:
         self.C = positive(self, "C", C)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from crank.plugins import fields
 from crank.plugins.base import FloatArray, SplitRule
 from crank.plugins.linear import LinearRule
 from crank.plugins.standardise import Standardiser, row_blocks
+
+if TYPE_CHECKING:
+    from crank.export.onnx_graph import Graph
 
 BLOCK_VALUES = 2**19
 """Kernel values held at a time: 4 MB."""
@@ -124,6 +127,12 @@ class RbfRule(SplitRule):
         """Share the gain in proportion to the mean absolute slope at the support vectors."""
         pairs = zip(self.columns, self.share, strict=True)
         return {int(j): float(share) for j, share in pairs if share > 0.0}
+
+    def to_onnx(self, graph: Graph, x: str) -> str:
+        """Add the rule to an ONNX graph."""
+        from crank.export.onnx_rules import rbf
+
+        return rbf(graph, self)
 
 
 def largest_shares(credit: Mapping[int, float], names: Sequence[str], most: int = 3) -> str:

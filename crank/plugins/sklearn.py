@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from crank.plugins.rbf import largest_shares
 from crank.plugins.sampling import systematic_counts
 from crank.plugins.sklearn_arrays import as_arrays, decision_values
 from crank.plugins.trees import TreesRule, shares
+
+if TYPE_CHECKING:
+    from crank.export.onnx_graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +62,12 @@ class EstimatorRule(SplitRule):
         if kind == "trees":
             return TreesRule.from_dict(d)
         raise DataError(f"a stored rule is of kind {kind!r}. Allowed: 'linear', 'trees'.")
+
+    def to_onnx(self, graph: Graph, x: str) -> str:
+        """Add the classifier to an ONNX graph by way of skl2onnx."""
+        from crank.export.onnx_sklearn import classifier
+
+        return classifier(graph, x, self.estimator, self.n_columns)
 
     def describe(self, names: Sequence[str]) -> str:
         """Name the classifier and, if it says so, the columns that matter most."""
@@ -119,6 +128,7 @@ class SklearnLearner(SplitLearner):
     description: ClassVar[str] = "any scikit-learn classifier"
     url: ClassVar[str] = "https://scikit-learn.org"
     rule: ClassVar[type[SplitRule]] = EstimatorRule
+    exports_onnx: ClassVar[bool] = True
 
     def __init__(self, estimator: Any) -> None:
         if isinstance(estimator, type) or not hasattr(estimator, "get_params"):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.compiler import numba_works
 from crank.kernels.cuts import Cut, LevelArrays, between
+from crank.kernels.routing import ColumnTest
 from crank.kernels.stumps import ExactStumps, StumpKernel
 from crank.kernels.threads import Threads
 from crank.passes import Passes
@@ -18,6 +19,9 @@ from crank.plugins.base import FloatArray, SplitLearner, SplitRule, TrainingMatr
 from crank.ranks import Ranks
 from crank.splitter import LevelSplits, LevelTask, Splitter
 from crank.tree import Split
+
+if TYPE_CHECKING:
+    from crank.export.onnx_graph import Graph
 
 
 @dataclass(frozen=True)
@@ -120,9 +124,21 @@ class StumpRule(SplitRule):
             return self.column, self.levels is not None
         return self.column, "above" if self.above == left else "below"
 
+    def column_test(self) -> ColumnTest:
+        """Return the test as plain data, from which trees of stumps make one table."""
+        return ColumnTest(
+            self.column, self.threshold, self.above, self.levels, self.missing_left
+        )
+
     def credit(self) -> dict[int, float]:
         """Give the whole gain to the one column."""
         return {self.column: 1.0}
+
+    def to_onnx(self, graph: Graph, x: str) -> str:
+        """Add the rule to an ONNX graph."""
+        from crank.export.onnx_rules import stump
+
+        return stump(graph, self)
 
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -150,6 +166,7 @@ class Stump(SplitLearner):
     rule: ClassVar[type[SplitRule]] = StumpRule
     takes_missing: ClassVar[bool] = True
     takes_categories: ClassVar[bool] = True
+    exports_onnx: ClassVar[bool] = True
 
     def fit(
         self,

@@ -49,6 +49,7 @@ class SupportVector(StandardisingLearner):
 
     description: ClassVar[str] = "a support vector machine, Gaussian kernel or linear"
     rule: ClassVar[type[SplitRule]] = RbfRule
+    exports_onnx: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -46,6 +46,7 @@ class ClassificationTree(SplitLearner):
     description: ClassVar[str] = "a small classification tree: several cuts in one node"
     rule: ClassVar[type[SplitRule]] = TreesRule
     takes_missing: ClassVar[bool] = True
+    exports_onnx: ClassVar[bool] = True
 
     def __init__(
         self, max_depth: int = 3, min_samples_leaf: int = 1, criterion: str = "gini"

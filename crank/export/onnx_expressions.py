@@ -1,0 +1,180 @@
+"""Run the steps of an expression on a graph: the second interpreter of the formula's operations.
+
+NumPy's is `crank.expressions.evaluate`; both walk the same steps in the same order.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from crank.columns import Level
+from crank.export.onnx_functions import KEEPS_NAN, apply
+from crank.export.onnx_graph import ML, Element, Graph
+from crank.export.onnx_inputs import Inputs, plain_column
+from crank.expressions import Steps, columns_of
+from crank.operations import OPERATIONS
+from crank.plugins.base import NotExportableError
+
+LARGEST_WHOLE = 2**53
+
+
+class Term(NamedTuple):
+    """What lies on the stack: a tensor's name, or a number that is the same for all rows."""
+
+    value: str | float | bool
+    boolean: bool
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is a number."""
+        return not isinstance(self.value, str)
+
+
+def finished(graph: Graph, steps: Steps, inputs: Inputs, term: str) -> str:
+    """Compute an expression in double, shape [N, 1]; NaN where a value is missing.
+
+    Where Python would refuse a result that is not finite, it is NaN as well.
+    """
+    column = plain_column(steps)
+    if column is not None:
+        return inputs.number(column)
+    return graph.once(("finished", steps), lambda: _finished(graph, steps, inputs, term))
+
+
+def _finished(graph: Graph, steps: Steps, inputs: Inputs, term: str) -> str:
+    result = evaluate(graph, steps, inputs, term)
+    value = _number(graph, result)
+    if isinstance(value, float):
+        raise NotExportableError(
+            f"the term {term!r} is the same for all rows and has no ONNX translation. "
+            "Leave it out of the formula."
+        )
+    odd = [] if result.boolean else [graph.op("IsInf", value)]
+    operations = {step.op for step in steps} - {"column", "constant"}
+    if not operations <= KEEPS_NAN:
+        absent = (inputs.missing(name) for name in columns_of(steps))
+        odd += [mask for mask in absent if mask is not None]
+    if not odd:
+        return value
+    return graph.op("Where", reduce(lambda a, b: graph.op("Or", a, b), odd), np.nan, value)
+
+
+def evaluate(graph: Graph, steps: Steps, inputs: Inputs, term: str) -> Term:
+    """Run the steps; what depends on no column is computed now."""
+    stack: list[Term] = []
+    for step in steps:
+        match step.op:
+            case "column":
+                stack.append(Term(inputs.number(*step.given), False))
+            case "constant":
+                stack.append(Term(step.given[0], isinstance(step.given[0], bool)))
+            case "among":
+                stack.append(Term(inputs.among(*step.given), True))
+            case "call":
+                raise NotExportableError(
+                    f"the term {term!r} calls {step.given[0]!r}, a function of your own given by "
+                    "context=, which has no ONNX translation. Compute the term as a column before "
+                    "fitting, or use the formula's own functions."
+                )
+            case op:
+                start = len(stack) - OPERATIONS[op].arity
+                stack[start:] = [_operate(graph, op, stack[start:])]
+    (result,) = stack
+    return result
+
+
+def _operate(graph: Graph, op: str, terms: list[Term]) -> Term:
+    operation = OPERATIONS[op]
+    gives_boolean = operation.gives == "boolean"
+    if all(t.fixed for t in terms):
+        numbers = [np.asarray(t.value) for t in terms]
+        if operation.takes == "number":
+            numbers = [n.astype(np.float64) for n in numbers]
+        with np.errstate(all="ignore"):
+            return Term(operation.apply(*numbers).item(), gives_boolean)
+    convert = _number if operation.takes == "number" else _truth
+    return Term(apply(graph, op, *(convert(graph, t) for t in terms)), gives_boolean)
+
+
+def _number(graph: Graph, term: Term) -> str | float:
+    if not isinstance(term.value, str):
+        return float(term.value)
+    if not term.boolean:
+        return term.value
+    return graph.cast(term.value, Element.DOUBLE)
+
+
+def _truth(graph: Graph, term: Term) -> str | bool:
+    if not isinstance(term.value, str):
+        return bool(term.value)
+    return term.value if term.boolean else graph.cast(term.value, Element.BOOL)
+
+
+def codes(
+    graph: Graph,
+    steps: Steps,
+    levels: tuple[Level, ...],
+    inputs: Inputs,
+    term: str,
+    *,
+    strict: bool,
+) -> str:
+    """Give a category's values their codes as int64, shape [N, 1]; one past the last is missing.
+
+    A value that is no level is missing too, or two past the last if ``strict``: a number that is
+    in no table, so that the runtime refuses the row.
+    """
+    key = "codes", steps, levels
+    return graph.once(key, lambda: _codes(graph, steps, levels, inputs, term, strict))
+
+
+def _codes(
+    graph: Graph,
+    steps: Steps,
+    levels: tuple[Level, ...],
+    inputs: Inputs,
+    term: str,
+    strict: bool,
+) -> str:
+    none = len(levels)
+    other = none + 1 if strict else none
+    column = plain_column(steps)
+    if column is not None and inputs.is_text(column):
+        table = {str(level): i for i, level in enumerate(levels)}
+        return inputs.looked_up(column, {**table, inputs.mark(column): none}, other)
+    x = finished(graph, steps, inputs, term)
+    values = [float(level) for level in levels]
+    if any(abs(v) > LARGEST_WHOLE for v in values):
+        raise NotExportableError(
+            f"the category {term!r} has levels beyond 2^53, which a double cannot tell apart. "
+            "Turn the column into text before fitting."
+        )
+    found = (whole_codes if all(v.is_integer() for v in values) else _number_codes)(
+        graph, x, values, other
+    )
+    return graph.op("Where", graph.op("IsNaN", x), none, found) if strict else found
+
+
+def whole_codes(graph: Graph, x: str, values: list[float], other: int) -> str:
+    """Find whole numbers in a list of them; ``other`` stands for all that are not in it."""
+    whole = graph.cast(x, Element.INT64)
+    found = graph.op(
+        "LabelEncoder",
+        whole,
+        domain=ML,
+        keys_int64s=[int(v) for v in values],
+        values_int64s=list(range(len(values))),
+        default_int64=other,
+    )
+    exact = graph.op("Equal", graph.cast(whole, Element.DOUBLE), x)
+    return graph.op("Where", exact, found, other)
+
+
+def _number_codes(graph: Graph, x: str, values: list[float], other: int) -> str:
+    equal = graph.cast(graph.op("Equal", x, np.array([values])), Element.FLOAT)
+    first = graph.op("ArgMax", equal, axis=1, keepdims=1)
+    known = graph.op("ReduceMax", equal, np.array([1]), keepdims=1)
+    return graph.op("Where", graph.cast(known, Element.BOOL), first, other)

@@ -1,0 +1,237 @@
+"""Score with ONNX Runtime: a model file, rows of any data frame in, an array out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import DataError, ModelFileError, OptionError, listed, require
+from crank.table import Table
+
+BATCH = 8192
+"""Rows scored at a time: intermediate results stay in cache, and memory bounded."""
+
+
+class Scorer:
+    """A model file ready to score: thread-safe, and picklable because it keeps the content.
+
+    Parameters
+    ----------
+    model : str, Path or bytes
+        A file that `RankingModel.to_onnx` wrote, or its content.
+    providers : sequence of str, optional
+        Execution providers of ONNX Runtime; the CPU by default.
+    threads : int
+        Threads for one call.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The columns that rows must have.
+    metadata : dict of str
+        What the file says about itself.
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", max_depth=2, prune=None)
+    >>> scorer = Scorer(m.to_onnx())
+    >>> scorer({"x": [0.1, 0.43, 0.99]}).tolist()
+    [1.0, 2.0, 4.0]
+    >>> scorer.leaf({"x": 0.99}).tolist()
+    [0]
+    """
+
+    def __init__(
+        self,
+        model: str | Path | bytes,
+        providers: Sequence[str] | None = None,
+        threads: int = 1,
+    ) -> None:
+        content = model if isinstance(model, bytes) else _read(Path(model))
+        self.__setstate__((content, None if providers is None else list(providers), threads))
+
+    def __getstate__(self) -> tuple[bytes, list[str] | None, int]:
+        return self._content, self._providers, self._threads
+
+    def __setstate__(self, state: tuple[bytes, list[str] | None, int]) -> None:
+        self._content, self._providers, self._threads = state
+        self._session = session(*state)
+        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
+        if "crank_version" not in self.metadata:
+            raise ModelFileError(
+                "this ONNX file was not written by crank. "
+                "Allowed: files that RankingModel.to_onnx wrote."
+            )
+        self._outputs: dict[str, str] = json.loads(self.metadata["outputs"])
+        self._marks = {
+            name: column.get("missing", "")
+            for name, column in json.loads(self.metadata["columns"]).items()
+        }
+        self._types = {i.name: i.type for i in self._session.get_inputs()}
+        self._matrix = not self._marks
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that rows must have; those of the design if the file takes a matrix."""
+        return tuple(json.loads(self.metadata["design"]) if self._matrix else self._types)
+
+    def __call__(self, data: Any) -> NDArray[np.float64]:
+        """Return the score of each row; higher is better."""
+        return self.predict(data, "score")
+
+    def leaf(self, data: Any) -> NDArray[np.int64]:
+        """Return the leaf of each row, 0 for the best."""
+        return self.predict(data, "leaf")
+
+    def predict(self, data: Any, type: str = "score") -> NDArray[Any]:
+        """Return one of the file's outputs for each row.
+
+        Parameters
+        ----------
+        data : data frame, dict of columns or ndarray
+            An array if the file takes the design matrix, otherwise raw columns; others than
+            those needed are not looked at.
+        type : {"score", "leaf", "quantile", "median"}
+            As far as the file has it.
+        """
+        if type not in self._outputs:
+            raise OptionError(
+                f"the file gives no {type!r}. It gives: {listed(self._outputs)}. "
+                f"Export with outputs=({type!r}, …)."
+            )
+        feeds = self._matrix_feed(data) if self._matrix else self._feeds(Table.read(data))
+        wanted = [self._outputs[type]]
+        n = len(next(iter(feeds.values())))
+        if n <= BATCH:
+            return self._run(wanted, feeds)
+        parts = [
+            self._run(wanted, {name: x[start : start + BATCH] for name, x in feeds.items()})
+            for start in range(0, n, BATCH)
+        ]
+        return np.concatenate(parts)
+
+    def _run(self, wanted: list[str], feeds: dict[str, NDArray[Any]]) -> NDArray[Any]:
+        try:
+            result: NDArray[Any] = self._session.run(wanted, feeds)[0]
+        except Exception as error:  # the runtime's own classes differ between versions
+            if self.metadata["unknown"] == "error" and "out of" in str(error):
+                raise DataError(
+                    "a category has a value that the model does not know, and the file was "
+                    "written with unknown='error'. Correct the rows, or export with unknown='nan'."
+                ) from error
+            raise DataError(f"ONNX Runtime cannot score these rows: {error}") from error
+        return result.reshape(-1)
+
+    def _feeds(self, table: Table) -> dict[str, NDArray[Any]]:
+        for name in self._types:
+            table.require(name)
+        return {
+            name: _READERS[type](table, name, self._marks[name]).reshape(-1, 1)
+            for name, type in self._types.items()
+        }
+
+    def _matrix_feed(self, data: Any) -> dict[str, NDArray[Any]]:
+        X = np.asarray(data, dtype=np.float64)
+        width = len(self.columns)
+        if X.ndim != 2 or X.shape[1] != width:
+            raise DataError(
+                f"the file takes a matrix of {width} design columns, got shape {X.shape}. "
+                f"Columns: {listed(self.columns)}."
+            )
+        (name,) = self._types
+        return {name: X}
+
+
+def session(content: bytes, providers: Sequence[str] | None, threads: int) -> Any:
+    """Open a model with ONNX Runtime."""
+    require("onnxruntime", "onnx")
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(
+            content, options, providers=list(providers or ["CPUExecutionProvider"])
+        )
+    except Exception as error:  # the runtime's own classes differ between versions
+        raise ModelFileError(
+            f"ONNX Runtime {onnxruntime.__version__} cannot open this model: {error}"
+        ) from error
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _double(table: Table, name: str, mark: str) -> NDArray[np.float64]:
+    """Read a column of numbers, refusing infinite ones as `predict` does."""
+    if table.kind(name) == "category":
+        codes, levels = table.codes(name)
+        if any(isinstance(level, str) for level in levels):
+            table.numeric(name)  # raises
+        return np.array([*map(float, levels), np.nan])[codes]
+    values = table.numeric(name).astype(np.float64, copy=False)
+    if np.isinf(values).any():
+        raise DataError(
+            f"column {name!r} holds infinite values. Replace them by numbers, or by missing "
+            "values (NaN)."
+        )
+    return values
+
+
+def _float(table: Table, name: str, mark: str) -> NDArray[np.float32]:
+    return _narrowed(_double(table, name, mark), np.float32, name)
+
+
+def _int64(table: Table, name: str, mark: str) -> NDArray[np.int64]:
+    return _narrowed(_double(table, name, mark), np.int64, name)
+
+
+def _bool(table: Table, name: str, mark: str) -> NDArray[np.bool_]:
+    return _narrowed(_double(table, name, mark), np.bool_, name)
+
+
+def _narrowed(values: NDArray[np.float64], dtype: Any, name: str) -> NDArray[Any]:
+    """Convert to the type that the file declares, if that loses nothing."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        narrow = values.astype(dtype)
+    if not np.array_equal(narrow.astype(np.float64), values, equal_nan=True):
+        raise DataError(
+            f"column {name!r} does not fit the type {np.dtype(dtype).name} that the file "
+            "declares for it (a missing value fits floating-point types only). Convert the "
+            f"column, or export with types={{{name!r}: 'double'}}."
+        )
+    return narrow
+
+
+def _text(table: Table, name: str, mark: str) -> NDArray[np.object_]:
+    """Read a column of text, a missing value as the file's mark for it."""
+    codes, levels = table.codes(name)
+    if levels and not isinstance(levels[0], str):
+        raise DataError(
+            f"column {name!r} holds numbers (dtype {table.dtype(name)}) where text is expected. "
+            "Convert the column to text."
+        )
+    texts: NDArray[np.object_] = np.array([*levels, mark], dtype=object)
+    return texts[codes]
+
+
+_READERS: Mapping[str, Callable[[Table, str, str], NDArray[Any]]] = {
+    "tensor(double)": _double,
+    "tensor(float)": _float,
+    "tensor(int64)": _int64,
+    "tensor(bool)": _bool,
+    "tensor(string)": _text,
+}
