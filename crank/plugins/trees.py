@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from crank.plugins import fields
 from crank.plugins.base import FloatArray, SplitRule
 from crank.plugins.rbf import largest_shares
 from crank.plugins.standardise import row_blocks
+
+if TYPE_CHECKING:
+    from crank.export.onnx_graph import Graph
 
 Box = dict[int, tuple[float, float]]
 """Bounds by column: above the first, up to the second."""
@@ -180,6 +183,12 @@ class TreesRule(SplitRule):
     def credit(self) -> dict[int, float]:
         """Share the gain in proportion to what each column's cuts gained inside the rule."""
         return dict(self.share)
+
+    def to_onnx(self, graph: Graph, x: str) -> str:
+        """Add the rule to an ONNX graph."""
+        from crank.export.onnx_rules import trees
+
+        return trees(graph, self)
 
 
 def _box_text(box: Box, names: Sequence[str]) -> str:
