@@ -114,7 +114,7 @@ def weighs_like_copies(learner: SplitLearner) -> None:
     """Compare doubled weights with doubled rows."""
     data = noisy(200)
     ready = prepared(learner, data)
-    twice = np.arange(200) < 100
+    twice = data.label > 0.0
     by_weight = node(data.name, data.X, data.label, np.where(twice, 2.0, 1.0))
     rows = np.concatenate([np.arange(200), np.flatnonzero(twice)])
     by_copies = node(data.name, data.X[rows], data.label[rows])
