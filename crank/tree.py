@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.routing import ColumnTest, RoutingTable
 from crank.plugins.base import FloatArray, SplitRule
 
 LeafOrder = Literal["oriented", "rank"]
@@ -34,6 +35,10 @@ class Split:
         """Tell which rows take the high side."""
         value = self.rule.decision(X) if rows is None else self.rule.decision_at(X, rows)
         return value > self.cut if self.sign > 0 else value < self.cut
+
+    def column_test(self) -> ColumnTest | None:
+        """Return the split as a test on one column, if that is what it is."""
+        return self.rule.column_test() if self.cut == 0.0 and self.sign == 1 else None
 
 
 @dataclass(frozen=True)
@@ -151,8 +156,23 @@ class Tree:
             if node.split is not None:
                 stack += [node.right, node.left]
 
+    @cached_property
+    def routing(self) -> RoutingTable | None:
+        """The tree as a table, if every split tests one column."""
+        tests: list[tuple[ColumnTest, int, int] | None] = []
+        for node in self.nodes:
+            test = None if node.split is None else node.split.column_test()
+            if node.split is not None and test is None:
+                return None
+            tests.append(None if test is None else (test, node.left, node.right))
+        return RoutingTable.of(tests, max(node.depth for node in self.nodes))
+
     def apply(self, X: FloatArray) -> NDArray[np.intp]:
         """Route rows to their leaves, numbered best first from 0."""
+        if self.routing is not None:
+            return self.leaf_of_node[self.routing.route(X)]
+        if len(X) == 1:
+            return self.leaf_of_node[[self._route_one(X)]]
         found = np.empty(len(X), dtype=np.intp)
         stack: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]
         while stack:
@@ -167,6 +187,13 @@ class Tree:
             elif len(rows):
                 stack += [(node.right, rows[~left]), (node.left, rows[left])]
         return found
+
+    def _route_one(self, X: FloatArray) -> int:
+        index = 0
+        while (split := self.nodes[index].split) is not None:
+            node = self.nodes[index]
+            index = node.left if split.goes_left(X)[0] else node.right
+        return index
 
     def score(self, X: FloatArray) -> NDArray[np.float64]:
         """Score rows: higher is better."""

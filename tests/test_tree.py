@@ -75,6 +75,27 @@ def test_apply_routes_every_row_as_its_rules_say(seed, depth):
     assert tree.apply(new).tolist() == expected
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("levels", [(0, 0, 5), (0, 0, 0)])
+def test_every_way_of_routing_finds_the_same_leaves(levels, dtype):
+    tree, X, _ = grown(8, 300, 7, 1, levels)
+    rng = np.random.default_rng(8)
+    odd = [0.0, 0.5, np.nan, -9.0, 99.0, np.inf, -np.inf]
+    new = (X[rng.integers(0, 300, 2000)] + rng.choice(odd, (2000, 3))).astype(dtype)
+    thresholds = [n.split.rule.threshold for n in tree.nodes if n.split is not None]
+    on_them = np.array([t for t in thresholds if t is not None])[:, None].repeat(3, axis=1)
+    new = np.vstack([new, on_them, np.nextafter(on_them, 9), np.nextafter(on_them, -9)])
+    new = new.astype(dtype)
+    expected = [route(tree, row) for row in new.astype(np.float64)]
+    strided = np.zeros((2 * len(new), 6), dtype=dtype)[::2, ::2]
+    strided[:] = new
+    for rows in (new, np.asfortranarray(new), strided):
+        assert tree.routing._one_by_one(rows).tolist() == expected
+        assert tree.routing._all_at_once(rows).tolist() == expected
+        assert tree.routing._compiled(rows).tolist() == expected
+    assert (tree.apply(new) == tree.leaf_of_node[expected]).all()
+
+
 def test_rank_order_sorts_the_same_leaves_by_mean_rank():
     tree, X, y = grown(3, depth=5)
     by_rank = Tree(tree.nodes, tree.depth, tree.pairs, tree.triples, "rank")

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.errors import CrankError
+from crank.kernels.routing import ColumnTest
 
 if TYPE_CHECKING:
     from crank.splitter import Splitter
@@ -121,6 +122,13 @@ class SplitRule(ABC):
     def coefficients(self, names: Sequence[str]) -> list[Coefficient]:
         """Return the rule's coefficient table, if it has one."""
         return []
+
+    def column_test(self) -> ColumnTest | None:
+        """Return the rule as a test on one column, if that is all it is.
+
+        Trees of such rules are routed as one table, compiled for large batches.
+        """
+        return None
 
     def credit(self) -> dict[int, float]:
         """Return the share of the node's gain that each column earned; shares sum to 1.
