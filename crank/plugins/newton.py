@@ -109,7 +109,7 @@ def robust_errors(
     penalty: float,
     loss: LossName,
 ) -> Vector:
-    """Standard errors of fitted coefficients by the sandwich estimator.
+    """Estimate the standard errors of fitted coefficients by the sandwich formula.
 
     The weights say how much a row matters, not how often it was seen, so the curvature alone would
     be no measure of precision.
