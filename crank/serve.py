@@ -35,6 +35,7 @@ class Scorer:
         The columns that rows must have.
     metadata : dict of str
         What the file says about itself.
+    session : onnxruntime.InferenceSession
 
     Examples
     --------
@@ -62,8 +63,8 @@ class Scorer:
 
     def __setstate__(self, state: tuple[bytes, list[str] | None, int]) -> None:
         self._content, self._providers, self._threads = state
-        self._session = session(*state)
-        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
+        self.session = session(*state)
+        self.metadata: dict[str, str] = dict(self.session.get_modelmeta().custom_metadata_map)
         if "crank_version" not in self.metadata:
             raise ModelFileError(
                 "this ONNX file was not written by crank. "
@@ -74,7 +75,7 @@ class Scorer:
             name: column.get("missing", "")
             for name, column in json.loads(self.metadata["columns"]).items()
         }
-        self._types = {i.name: i.type for i in self._session.get_inputs()}
+        self._types = {i.name: i.type for i in self.session.get_inputs()}
         self._matrix = not self._marks
 
     @property
@@ -106,11 +107,13 @@ class Scorer:
                 f"the file gives no {type!r}. It gives: {listed(self._outputs)}. "
                 f"Export with outputs=({type!r}, …)."
             )
-        feeds = self._matrix_feed(data) if self._matrix else self._feeds(Table.read(data))
+        feeds = self.feeds(data)
         wanted = [self._outputs[type]]
         n = len(next(iter(feeds.values())))
-        if n <= BATCH:
+        if 0 < n <= BATCH:
             return self._run(wanted, feeds)
+        if n == 0:  # translations of other libraries' classifiers may not take an empty batch
+            return np.empty(0, dtype=np.int64 if type == "leaf" else np.float64)
         parts = [
             self._run(wanted, {name: x[start : start + BATCH] for name, x in feeds.items()})
             for start in range(0, n, BATCH)
@@ -119,7 +122,7 @@ class Scorer:
 
     def _run(self, wanted: list[str], feeds: dict[str, NDArray[Any]]) -> NDArray[Any]:
         try:
-            result: NDArray[Any] = self._session.run(wanted, feeds)[0]
+            result: NDArray[Any] = self.session.run(wanted, feeds)[0]
         except Exception as error:  # the runtime's own classes differ between versions
             if self.metadata["unknown"] == "error" and "out of" in str(error):
                 raise DataError(
@@ -129,7 +132,11 @@ class Scorer:
             raise DataError(f"ONNX Runtime cannot score these rows: {error}") from error
         return result.reshape(-1)
 
-    def _feeds(self, table: Table) -> dict[str, NDArray[Any]]:
+    def feeds(self, data: Any) -> dict[str, NDArray[Any]]:
+        """Return the tensors that a bare ONNX Runtime session needs for these rows."""
+        if self._matrix:
+            return self._matrix_feed(data)
+        table = Table.read(data)
         for name in self._types:
             table.require(name)
         return {
@@ -157,7 +164,7 @@ def session(content: bytes, providers: Sequence[str] | None, threads: int) -> An
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # what goes wrong is raised, not printed
     try:
         return onnxruntime.InferenceSession(
             content, options, providers=list(providers or ["CPUExecutionProvider"])

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.routing import ColumnTest
+
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 8
 ML = "ai.onnx.ml"
 
@@ -28,19 +30,6 @@ class Element(IntEnum):
     STRING = 8
     BOOL = 9
     DOUBLE = 11
-
-
-class ColumnTest(NamedTuple):
-    """A comparison of one design column that an ensemble of trees can make by itself.
-
-    Numbers above the threshold (or below it) go left; without a threshold, all numbers do or
-    none. Missing values have a side of their own.
-    """
-
-    column: int
-    threshold: float | None
-    above: bool
-    missing_left: bool
 
 
 class ColumnSource(Protocol):

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.export.onnx_graph import ColumnTest, Element, Graph
+from crank.export.onnx_graph import Element, Graph
 from crank.export.onnx_tree import Ensemble
+from crank.kernels.routing import ColumnTest
 from crank.plugins.standardise import FARTHEST
 
 if TYPE_CHECKING:
@@ -30,9 +31,8 @@ def stump(graph: Graph, rule: StumpRule) -> str:
     """Return the decision value of a stump; a tree that asks only its sign never computes it."""
     if rule.levels is not None:
         return graph.later(_subsets, rule)
-    test = ColumnTest(rule.column, rule.threshold, rule.above, rule.missing_left)
-    value = graph.later(_distances, test)
-    graph.tests[value] = test
+    value = graph.later(_distances, rule.column_test())
+    graph.tests[value] = rule.column_test()
     return value
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from crank.export.onnx_graph import ML, ColumnTest, Graph
+from crank.export.onnx_graph import ML, Graph
+from crank.kernels.routing import ColumnTest
 from crank.tree import Split, Tree
 
 
