@@ -32,6 +32,7 @@ from crank.validate import Estimate, Validation
 
 FORMAT = 1
 """Raised when an older crank could not read a new file; older formats stay readable."""
+_ROUNDING = 1e-9
 
 
 def to_json(model: RankingModel, path: str | Path | None = None) -> str | None:
@@ -298,8 +299,12 @@ def _read_validation(stored: dict[str, Any] | None, path: PruningPath) -> Valida
             f"pruning steps."
         )
     heldout = np.array([[_read_number(value) for value in row] for row in rows])
-    if np.isnan(heldout).all(axis=0).any():
-        raise ModelFileError("pruning.validation.heldout has no number at some step.")
+    with np.errstate(invalid="ignore"):
+        figures = np.isnan(heldout) | ((heldout > -_ROUNDING) & (heldout < 1.0 + _ROUNDING))
+    if not figures.all() or np.isnan(heldout).all(axis=0).any():
+        raise ModelFileError(
+            "pruning.validation.heldout has numbers that are not from 0 to 1, or none at a step."
+        )
     if max(stored["step"], stored["step_1se"]) >= steps:
         raise ModelFileError(f"pruning.validation names a step beyond the last, {steps - 1}.")
     return Validation(path.metric, folds, repeats, heldout, stored["step"], stored["step_1se"])

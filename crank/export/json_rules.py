@@ -91,6 +91,10 @@ class RuleReader:
     def __init__(self, learner: LearnerInfo, design: DesignSpec) -> None:
         self.learner = learner
         self.names, self.levels = design.names, design.levels
+        if any(self.levels) and not learner.takes_categories:
+            raise ModelFileError(
+                "learner.takes_categories is False, but its design has columns of category codes."
+            )
 
     def read(self, stored: dict[str, Any], where: str) -> SplitRule:
         """Rebuild a rule, or raise `ModelFileError`."""

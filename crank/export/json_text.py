@@ -110,8 +110,10 @@ def _normal(value: Any) -> Any:
         whole = abs(value) <= _EXACT and value.is_integer()
         negative_zero = value == 0.0 and math.copysign(1.0, value) < 0.0
         return int(value) if whole and not negative_zero else value
-    if kind is int and abs(value) >= LARGEST_WHOLE:
-        raise ModelFileError("a whole number has too many digits.")
+    if kind is int and abs(value) > _EXACT:
+        if abs(value) >= LARGEST_WHOLE:
+            raise ModelFileError("a whole number has too many digits.")
+        return float(value) if float(value) == value else value
     return value
 
 

@@ -1,0 +1,542 @@
+"""JSON model files: what is written comes back, and what is not a model is refused."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import crank
+from crank.errors import CrankError, FormulaError, ModelFileError, PluginError
+from crank.export import json as model_json
+from crank.export.json_text import fingerprint, lay_out, parse
+from crank.export.schema import KEYWORDS, check_schema, model_schema
+from crank.plugins.base import NotExportableError
+from crank.plugins.stump import Stump, StumpRule
+from crank.tree import Node, Tree
+
+LEARNERS = ["stump", "tree", "logistic", "svm", "lightgbm"]
+FORMULAS = [
+    "y ~ x1 + log(x2) + C(g)",
+    "log(exp(y)) ~ poly(x1, 2) + bs(x2, df=4) + g:flag",
+    "y ~ center(x1) * scale(x2) + g + {x1 > 0} - 1",
+    "y ~ .",
+]
+
+
+def walked(tree: Tree) -> list[Node]:
+    return [dataclasses.replace(node, left=-1, right=-1) for _, node in tree.walk()]
+
+
+def same(a, b) -> bool:
+    """Compare all that two models hold, field by field; NaN equals NaN."""
+    if isinstance(a, Tree):  # as it is walked: nobody sees the numbers of a pruned tree's nodes
+        a, b = ((t.depth, t.pairs, t.triples, t.leaf_order, walked(t)) for t in (a, b))
+    if dataclasses.is_dataclass(a) and not hasattr(a, "to_dict"):
+        names = [field.name for field in dataclasses.fields(a) if field.compare]
+        return type(a) is type(b) and all(same(getattr(a, n), getattr(b, n)) for n in names)
+    if hasattr(a, "to_dict"):
+        return type(a) is type(b) and a.to_dict() == b.to_dict()
+    if isinstance(a, Mapping):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b, equal_nan=True)
+    if isinstance(a, float):
+        return type(b) is float and (a == b or (a != a and b != b))
+    return type(a) is type(b) and a == b
+
+
+@pytest.fixture(scope="module")
+def small() -> crank.RankingModel:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=80), "g": rng.choice(list("abc"), 80)})
+    frame["y"] = frame["x"] + (frame["g"] == "a") + 0.1 * rng.normal(size=80)
+    return crank.fit(frame, "y ~ x + g", max_depth=3, cv=4)
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_loaded_model_is_the_model(toy, learner, formula):
+    toy = toy.head(120)
+    m = crank.fit(toy, formula, learner=learner, max_depth=3, prune=None)
+    text = m.to_json()
+    back = crank.from_json(text)
+    assert same(m, back)
+    assert back.to_json() == text
+    for type_ in ("score", "leaf", "quantile", "median"):
+        np.testing.assert_array_equal(m.predict(toy, type_), back.predict(toy, type_))
+    assert str(back) == str(m)
+    assert str(back.summary()) == str(m.summary())
+    assert back.rules() == m.rules()
+    pd.testing.assert_frame_equal(back.evaluate(toy), m.evaluate(toy))
+    pd.testing.assert_frame_equal(back.pruning_path(), m.pruning_path())
+    pd.testing.assert_frame_equal(back.importance(), m.importance())
+
+
+@pytest.mark.parametrize("prune", ["cv", "1se", None])
+@pytest.mark.parametrize("leaf_order", ["oriented", "rank"])
+def test_a_loaded_model_prunes_further_and_stays_the_same(toy, prune, leaf_order):
+    m = crank.fit(toy, "y ~ x1 + x2 + g", prune=prune, leaf_order=leaf_order, criterion="iauc")
+    back = crank.from_json(m.to_json())
+    assert str(back.summary()) == str(m.summary())
+    for n in m.pruning_path()["n_leaves"]:
+        cut, cut_back = m.prune(n_leaves=n), back.prune(n_leaves=n)
+        assert cut_back.to_json() == cut.to_json()
+        again = crank.from_json(cut.to_json())
+        np.testing.assert_array_equal(again.predict(toy), cut.predict(toy))
+        # what was cut off is still in the file
+        assert again.prune(alpha=0.0).to_json() == m.prune(alpha=0.0).to_json()
+
+
+def test_weights_missing_values_and_a_binary_response_come_back(toy):
+    gaps = toy.assign(
+        x1=toy["x1"].where(toy.index % 5 > 0), y=(toy["y"] > 0).where(toy.index % 7 > 0)
+    )
+    gaps["y"] = gaps["y"].astype(float)
+    m = crank.fit(gaps, "y ~ x1 + x2 + g", weights=1 + np.arange(len(toy)) % 3)
+    back = crank.from_json(m.to_json())
+    assert same(m, back)
+    assert str(back.summary()) == str(m.summary())
+    np.testing.assert_array_equal(m.predict(gaps), back.predict(gaps))
+
+
+def test_a_model_of_one_leaf_comes_back():
+    frame = pd.DataFrame({"x": np.ones(60), "y": np.arange(60.0)})
+    m = crank.fit(frame, "y ~ x")
+    back = crank.from_json(m.to_json())
+    assert same(m, back)
+    assert (back.predict(frame, "leaf") == 0).all()
+
+
+def test_a_fold_without_figures_is_null_and_comes_back(small):
+    heldout = small.validation.heldout.copy()
+    heldout[1] = np.nan
+    m = dataclasses.replace(
+        small, validation=dataclasses.replace(small.validation, heldout=heldout)
+    )
+    text = m.to_json()
+    assert "NaN" not in text
+    assert same(m, crank.from_json(text))
+
+
+@pytest.mark.parametrize("value", [5e-324, 1.7976931348623157e308, 0.1, -0.0, 1e22, 1 / 3])
+def test_floats_come_back_bit_for_bit(small, value):
+    grown = small.pruning.tree
+    root = dataclasses.replace(grown.nodes[0], y_median=value)
+    tree = dataclasses.replace(grown, nodes=(root, *grown.nodes[1:]))
+    m = dataclasses.replace(small, pruning=dataclasses.replace(small.pruning, tree=tree))
+    found = crank.from_json(m.to_json()).pruning.tree.nodes[0].y_median
+    assert np.float64(found).tobytes() == np.float64(value).tobytes()
+
+
+def test_settings_that_json_cannot_hold_are_shown_alike(toy):
+    params = {"C": np.float64(0.5)}
+    m = crank.fit(toy, "y ~ x1", learner="logistic", learner_params=params, max_depth=2, prune=None)
+    info = dataclasses.replace(m.learner, params={"limit": float("inf"), "grid": (1, 2), "C": 0.5})
+    odd = dataclasses.replace(m, learner=info)
+    back = crank.from_json(odd.to_json())
+    assert str(back.summary()) == str(odd.summary())
+    assert back.to_json() == odd.to_json()
+    assert back.learner.params["C"] == 0.5
+    assert crank.from_json(m.to_json()).learner.params == {"C": 0.5}
+
+
+def test_text_in_any_language_comes_back():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"größe": rng.normal(size=60), "種": rng.choice(["ä", "猫", "\ud800"], 60)}
+    )
+    frame["y"] = frame["größe"]
+    m = crank.fit(frame, "y ~ größe + 種", max_depth=2, prune=None)
+    text = m.to_json()
+    assert text.isascii()
+    np.testing.assert_array_equal(crank.from_json(text).predict(frame), m.predict(frame))
+
+
+def test_files_are_written_in_one_step_and_loaded(small, tmp_path, monkeypatch):
+    path = tmp_path / "m.json"
+    assert small.to_json(path) is None
+    assert path.read_text() == small.to_json()
+    assert crank.load(path).to_json() == crank.load(str(path)).to_json() == small.to_json()
+
+    def full_disk(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        small.prune(n_leaves=2).to_json(path)
+    assert path.read_text() == small.to_json()
+    assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_layout_and_key_order_do_not_matter(small):
+    text = small.to_json()
+    compact = json.dumps(dict(reversed(json.loads(text).items())), separators=(",", ":"))
+    assert crank.from_json(compact).to_json() == text
+    assert crank.from_json(b"\xef\xbb\xbf" + text.encode()).to_json() == text
+    # JavaScript writes 1.0 as 1
+    whole = parse(
+        text,
+    )
+    whole["nodes"] = [node | {"weight": int(node["weight"])} for node in whole["nodes"]]
+    assert crank.from_json(json.dumps(whole)).to_json() == text
+
+
+BARE = """
+import sys
+BLOCKED = set("lightgbm sklearn formulaic numba scipy pandas narwhals statsmodels".split())
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Blocker())
+import json
+import crank
+columns = json.load(open(sys.argv[1]))
+for path in sys.argv[2:]:
+    print(json.dumps(crank.load(path).predict(columns).tolist()))
+print(sorted(BLOCKED & set(sys.modules)))
+"""
+
+
+def test_scoring_a_loaded_model_needs_numpy_alone(toy, tmp_path):
+    rows = toy.drop(columns="y").head(50)
+    (tmp_path / "rows.json").write_text(json.dumps(rows.to_dict(orient="list")))
+    expected = []
+    for learner in LEARNERS:
+        m = crank.fit(toy, FORMULAS[0], learner=learner, max_depth=3, prune=None)
+        m.to_json(tmp_path / f"{learner}.json")
+        expected.append(m.predict(rows).tolist())
+    files = [str(tmp_path / f"{learner}.json") for learner in LEARNERS]
+    command = [sys.executable, "-c", BARE, str(tmp_path / "rows.json"), *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    *scores, loaded = done.stdout.splitlines()
+    assert [json.loads(line) for line in scores] == expected
+    assert loaded == "[]"
+
+
+def test_a_model_with_the_users_functions_is_not_saved(toy):
+    m = crank.fit(toy, "y ~ twice(x1)", context={"twice": lambda x: 2 * x}, max_depth=2, prune=None)
+    with pytest.raises(FormulaError, match=r"twice.*context=.*cannot be saved"):
+        m.to_json()
+    m = crank.fit(toy, "twice(y) ~ x1", context={"twice": lambda x: 2 * x}, max_depth=2, prune=None)
+    with pytest.raises(FormulaError, match="twice"):
+        m.to_json()
+
+
+def test_a_learner_that_is_not_installed_is_not_saved(toy):
+    class Mine(Stump):
+        pass
+
+    m = crank.fit(toy, "y ~ x1", learner=Mine(), max_depth=2, prune=None)
+    with pytest.raises(NotExportableError, match="'Mine' is not installed"):
+        m.to_json()
+
+
+def test_a_classifier_without_a_plain_form_is_not_saved(toy):
+    from sklearn.naive_bayes import GaussianNB
+
+    from crank.plugins.sklearn import SklearnLearner
+
+    m = crank.fit(toy, "y ~ x1", learner=SklearnLearner(GaussianNB()), max_depth=2, prune=None)
+    with pytest.raises(CrankError):
+        m.to_json()
+
+
+def test_a_rule_that_is_not_plain_or_reads_back_otherwise_is_not_saved(toy, monkeypatch):
+    m = crank.fit(toy, "y ~ x1", max_depth=2, prune=None)
+    honest = StumpRule.to_dict
+    monkeypatch.setattr(StumpRule, "to_dict", lambda self: honest(self) | {"threshold": np.nan})
+    with pytest.raises(PluginError, match="'stump' wrote a rule that is not plain data"):
+        m.to_json()
+    monkeypatch.setattr(StumpRule, "to_dict", lambda self: {"levels": None} | honest(self))
+    monkeypatch.setattr(
+        StumpRule, "from_dict", classmethod(lambda cls, d: cls(d["column"], d["threshold"] + 1.0))
+    )
+    with pytest.raises(PluginError, match=r"does not read back.*rule\.threshold"):
+        m.to_json()
+
+
+def stamped(document) -> str:
+    """Write a changed document with a fingerprint that fits, as a forger would."""
+    return json.dumps(document | {"fingerprint": fingerprint(document)})
+
+
+def edited(model, *path, to) -> str:
+    """Change one value of a model's document."""
+    document = json.loads(model.to_json())
+    at = document
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = to
+    return stamped(document)
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "says"),
+    [
+        (("crank_model",), 2, "version 2"),
+        (("crank_model",), "1", "no crank model"),
+        (("crank_model",), True, "no crank model"),
+        (("formula",), 3, "formula is 3"),
+        (("learner", "name"), "nobody", "no split learner named 'nobody'"),
+        (("learner", "name"), "os.system", "no split learner named 'os.system'"),
+        (("learner", "name"), "logistic", "rule"),
+        (("learner", "takes_categories"), False, "takes_categories"),
+        (("options", "criterion"), "gini", "options.criterion is 'gini'"),
+        (("options", "max_depth"), 10**9, "options.max_depth"),
+        (("training", "n"), 1.5, "training.n is 1.5"),
+        (("training", "pairs"), 0.0, "training.pairs is 0.0"),
+        (("training", "figures", "auc"), {}, "figures.'auc'"),
+        (("pruning", "metric"), "tau", "pruning.metric is 'tau'"),
+        (("pruning", "validation", "folds"), 10**9, "heldout is not a table"),
+        (("pruning", "validation", "step"), 99, "beyond the last"),
+        (("pruning", "validation", "heldout"), [], "heldout is not a table"),
+        (("leaf_order",), "random", "leaf_order is 'random'"),
+        (("leaf_order",), "rank", "'rank' order"),
+        (("leaves", 0, "node"), 10**9, "leaves"),
+        (("leaves", 0, "score"), 1e6, "other scores"),
+        (("leaves",), [], "leaves is []"),
+        (("nodes",), [], "nodes is []"),
+        (("nodes", 0, "split", "left"), 0, "nodes[0].split.left"),
+        (("nodes", 0, "split", "left"), 2, "two parents"),
+        (("nodes", 0, "split", "left"), 10**9, "Allowed: a later node"),
+        (("nodes", 0, "split", "left"), -1, "nodes[0].split.left is -1"),
+        (("nodes", 0, "split", "sign"), 2, "nodes[0].split.sign"),
+        (("nodes", 0, "split", "cut"), "0", "nodes[0].split.cut"),
+        (("nodes", 0, "split", "gain_iauc"), 1e300, "exceeds what there is to gain"),
+        (("nodes", 0, "split", "rule", "column"), 10**9, "design column 1000000000"),
+        (("nodes", 0, "split", "rule", "column"), -1, "design column -1"),
+        (("nodes", 0, "split", "rule", "column"), "0", "rule.column"),
+        (("nodes", 0, "split", "rule", "above"), 1, "rule.above"),
+        (("nodes", 0, "split", "rule", "threshold"), "high", "could not convert"),
+        (("nodes", 0, "split", "rule", "levels"), [[0], [10**9]], "levels of its rule"),
+        (("nodes", 0, "split", "rule", "surprise"), 1, "rule.surprise"),
+        (("nodes", 0, "split", "rule"), {}, "cannot read"),
+        (("nodes", 0, "n"), 81, "sum of its children"),
+        (("nodes", 0, "quartiles"), [0.0, 1.0], "quartiles"),
+        (("nodes", 1, "weight"), -1.0, "nodes[1].weight is -1.0"),
+        (("design", "blocks", 0, 1), [10**9], "block"),
+        (("design", "factors", 0, "steps"), [["import", "os"]], "no known step"),
+        (("design", "factors", 0, "steps"), [["call", "os.system", 1]], "no known step"),
+        (("design", "factors", 0, "type"), "lambda", "type is 'lambda'"),
+        (("design", "variables", 0, 1), "code", "variables[0][1] is 'code'"),
+        (("response", "steps"), [["column", "z"]], "no known step"),
+        (("surprise",), 1, "'surprise'"),
+    ],
+)
+def test_a_forged_value_is_refused_with_its_place(small, path, to, says):
+    text = edited(small, *path, to=to)
+    with pytest.raises(ModelFileError) as caught:
+        crank.from_json(text)
+    assert says in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("key", model_schema()["required"])
+def test_a_missing_entry_is_refused_by_name(small, key):
+    document = json.loads(small.to_json())
+    del document[key]
+    with pytest.raises(ModelFileError):
+        crank.from_json(json.dumps(document))
+    if key not in ("crank_model", "fingerprint"):
+        with pytest.raises(ModelFileError, match=f"{key} is missing"):
+            crank.from_json(stamped(document))
+
+
+def test_hostile_bytes_are_refused(small, tmp_path):
+    good = small.to_json()
+    deep = "[" * 100_000
+    bad = {
+        "": "empty",
+        " \n": "empty",
+        "null": "not an object",
+        "[1, 2]": "not an object",
+        good[: len(good) // 2]: "not JSON",
+        good[:-3]: "not JSON",
+        good + "{}": "not JSON",
+        deep: "nested too deeply",
+        '{"crank_model": 1, "x": ' + deep: "nested too deeply",
+        '{"a":' * 100_000: "nested too deeply",
+        good.replace('"n": 80', '"n": 1e999', 1): "too large for a double",
+        good.replace('"n": 80', '"n": ' + "9" * 400, 1): "too many digits",
+        good.replace('"n": 80', '"n": ' + "9" * 10_000, 1): "too many digits",
+        good.replace('"n": 80', '"n": NaN', 1): "NaN is not a number",
+        good.replace('"n": 80', '"n": -Infinity', 1): "-Infinity is not a number",
+        good.replace('"n": 80', '"n": 80, "n": 80', 1): "'n' appears twice",
+        good.replace('"n": 80', '"n": 81', 1): "fingerprint",
+    }
+    for text, says in bad.items():
+        path = tmp_path / "bad.json"
+        path.write_text(text)
+        for attempt in (lambda t=text: crank.from_json(t), lambda p=path: crank.load(p)):
+            with pytest.raises(ModelFileError) as caught:
+                attempt()
+            assert says in str(caught.value)
+    for raw in (b"\xff\xfe\x00", good.encode("utf-16"), b"\x00" * 100, b"\x89PNG\r\n"):
+        path.write_bytes(raw)
+        with pytest.raises(ModelFileError):
+            crank.load(path)
+    with pytest.raises(ModelFileError, match="folder"):
+        crank.load(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        crank.load(tmp_path / "none.json")
+
+
+def test_deep_values_that_python_can_still_parse_do_no_harm(small):
+    document = json.loads(small.to_json())
+    for depth in (20, 200, 500, 900, 980):
+        document["learner"]["params"] = {"x": 0}
+        nested = "[" * depth + "]" * depth
+        text = json.dumps(document).replace('{"x": 0}', '{"x": ' + nested + "}")
+        with pytest.raises(ModelFileError, match=r"fingerprint|deeply"):
+            crank.from_json(text)
+
+
+def test_a_small_file_that_claims_gigabytes_is_refused_at_once(toy):
+    import tracemalloc
+
+    m = crank.fit(toy, "y ~ poly(x1, 3, raw=True) + g", learner="logistic", max_depth=2, prune=None)
+    document = json.loads(m.to_json())
+    claims = []
+    for change in (
+        {"name": "x" * 10**6, "degree": 100},
+        {"degree": 10**9},
+    ):
+        copy = json.loads(json.dumps(document))
+        copy["design"]["factors"][0] |= change
+        claims.append(copy)
+    wide = json.loads(json.dumps(document))
+    wide["design"]["factors"] = [document["design"]["factors"][0] | {"degree": 100}] * 6
+    wide["design"]["blocks"] = [["x" * 1000, [0, 1, 2, 3, 4, 5], 1.0]]
+    levels = json.loads(json.dumps(document))
+    levels["design"]["factors"][1] |= {"name": "g" * 10**5, "levels": list(map(str, range(10**4)))}
+    for hostile in (*claims, wide, levels):
+        text = stamped(hostile)
+        tracemalloc.start()
+        try:
+            with pytest.raises(ModelFileError):
+                crank.from_json(text)
+            assert tracemalloc.get_traced_memory()[1] < 10**8
+        finally:
+            tracemalloc.stop()
+
+
+def test_trees_that_share_a_branch_are_refused(toy):
+    """Each node twice the child of the one before: 2^60 ways through 61 nodes."""
+    m = crank.fit(toy, "y ~ x1", learner="tree", max_depth=1, prune=None)
+    document = json.loads(m.to_json())
+    n = 61
+    children = [*range(1, n), n - 1]
+    document["nodes"][0]["split"]["rule"] |= {
+        "feature": [0] * n,
+        "threshold": [0.0] * n,
+        "low": children,
+        "high": children,
+        "missing_low": [0] * n,
+        "value": [0.0] * (n - 1) + [1.0],
+        "roots": [0],
+    }
+    with pytest.raises(ModelFileError, match="form no trees"):
+        crank.from_json(stamped(document))
+
+
+def test_rules_that_read_beyond_the_design_are_refused(toy):
+    for learner, field in (("tree", "feature"), ("lightgbm", "feature"), ("logistic", "columns")):
+        m = crank.fit(toy, "y ~ x1 + x2", learner=learner, max_depth=1, prune=None)
+        document = json.loads(m.to_json())
+        document["nodes"][0]["split"]["rule"][field][-1] = 10**6
+        with pytest.raises(ModelFileError, match="design column 1000000"):
+            crank.from_json(stamped(document))
+
+
+def test_a_plugin_that_fails_on_a_file_is_a_model_file_error(small, monkeypatch):
+    text = small.to_json()
+
+    def fails(self, *_, **__):
+        raise ZeroDivisionError("oops")
+
+    for method in ("describe", "credit"):
+        with monkeypatch.context() as patch:
+            patch.setattr(StumpRule, method, fails)
+            with pytest.raises(ModelFileError, match="ZeroDivisionError: oops"):
+                crank.from_json(text)
+    with monkeypatch.context() as patch:
+        patch.setattr(StumpRule, "from_dict", classmethod(fails))
+        with pytest.raises(ModelFileError, match="Install the version that wrote the file"):
+            crank.from_json(text)
+
+
+def test_the_schema_uses_only_what_the_checker_knows():
+    def keywords(schema):
+        if isinstance(schema, dict):
+            yield from schema
+            for key, value in schema.items():
+                if key in ("properties", "$defs"):
+                    for inner_schema in value.values():
+                        yield from keywords(inner_schema)
+                elif key in ("items", "additionalProperties"):
+                    yield from keywords(value)
+                elif key == "prefixItems":
+                    for inner_schema in value:
+                        yield from keywords(inner_schema)
+
+    assert set(keywords(model_schema())) <= KEYWORDS
+
+
+def test_the_shipped_schema_is_json_schema_and_agrees_with_the_checker(small, toy):
+    """The reference implementation accepts our files, and refuses what the checker refuses."""
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.Draft202012Validator.check_schema(model_schema())
+    validator = jsonschema.Draft202012Validator(model_schema())
+    good = [json.loads(small.to_json())]
+    for learner in LEARNERS:
+        m = crank.fit(toy, FORMULAS[1], learner=learner, max_depth=2, prune=None)
+        good.append(json.loads(m.to_json()))
+    for document in good:
+        validator.validate(document)
+        check_schema(document, model_schema())
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(400):
+        document = json.loads(small.to_json())
+        places = list(leaves(document))
+        holder, key = places[rng.integers(len(places))]
+        junk = [None, "text", -7, 1e9, True, [], {}, [[]], 0.5]
+        holder[key] = junk[rng.integers(len(junk))]
+        ours = True
+        try:
+            check_schema(document, model_schema())
+        except ModelFileError:
+            ours = False
+            refused += 1
+        theirs = validator.is_valid(document)
+        # 1e9 is an integer to JSON Schema; the file format wants it written as one
+        assert ours == theirs or holder[key] == 1e9
+    assert refused > 100
+
+
+def leaves(value):
+    """List every place in a document that holds a value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in list(items):
+        yield value, key
+        if isinstance(item, dict | list):
+            yield from leaves(item)
+
+
+def test_the_document_says_what_it_is(small):
+    document = json.loads(small.to_json())
+    assert document["crank_model"] == model_json.FORMAT == 1
+    assert document["crank_version"] == crank.__version__
+    assert list(document) == list(model_schema()["properties"])
+    assert set(document) == set(model_schema()["required"])
+    assert [leaf["score"] for leaf in document["leaves"]] == small.tree.scores.tolist()
+    assert lay_out(document) == small.to_json()
