@@ -21,8 +21,9 @@ $(VENV)/.demo-ready: pyproject.toml
 demo: $(VENV)/.demo-ready
 	$(BIN)/crank demo --output demo
 
+# one BLAS and OpenMP thread a process: the test processes share the cores already
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest -n $(JOBS) tests crank
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) tests crank
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
