@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -44,10 +45,10 @@ class Level:
     bounds: NDArray[np.intp]
     turn: int = 0
 
-    @property
+    @cached_property
     def sizes(self) -> NDArray[np.intp]:
         """Rows in each node."""
-        return np.diff(self.bounds)
+        return self.bounds[1:] - self.bounds[:-1]
 
     @property
     def starts(self) -> NDArray[np.intp]:
@@ -99,7 +100,7 @@ def running_sums(values: NDArray[np.float64], level: Level) -> NDArray[np.float6
     out = np.empty(len(values))
     edges = level.bounds.tolist()
     for start, end in pairwise(edges):
-        np.cumsum(values[start:end], out=out[start:end])
+        np.add.accumulate(values[start:end], out=out[start:end])
     return out
 
 
@@ -131,7 +132,8 @@ def local_mass(ranks: Ranks, level: Level) -> LocalMass:
 
 def kendall_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
     """Weight of the node below a row minus weight above it: the sum is C − D of the split."""
-    return mass.weight * (mass.below + mass.upto - mass.total)
+    score = mass.below + mass.upto - mass.total
+    return score if ranks.unweighted else mass.weight * score
 
 
 def iauc_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
@@ -139,6 +141,11 @@ def iauc_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float
 
     The pair weight is L of the higher minus H of the lower (theory §3), so ties need no care.
     """
+    if ranks.plain:  # m (R − mean R) less the kendall score (theory §4), in whole numbers
+        position = level.position.astype(np.float64)
+        total = np.repeat(np.add.reduceat(position, level.starts), level.sizes)
+        score: NDArray[np.float64] = mass.total * position - total
+        return score - kendall_scores(ranks, level, mass)
     low, high = ranks.below[level.position], ranks.upto[level.position]
     below = mass.sum_below(running_sums(mass.weight * high, level))
     above = mass.sum_above(running_sums(mass.weight * low, level))
@@ -156,12 +163,14 @@ def crank_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.floa
     node has two distinct responses, however heavy the ties. Of two equally near values the upper
     one is the cut: with an odd number of rows, the median, which is not above itself.
     """
+    if ranks.plain:
+        return np.where(2.0 * mass.below >= mass.total, 1.0, -1.0)
     off = np.abs(2.0 * mass.upto - mass.total)
     off[mass.past == mass.end] = np.inf
-    nearest = np.minimum.reduceat(off, level.starts)
-    at_cut = np.flatnonzero(off <= np.repeat(nearest, level.sizes) + ROUNDING * mass.total)
+    nearest = np.minimum.reduceat(off, level.starts) + ROUNDING * mass.total[level.starts]
+    at_cut = np.flatnonzero(off <= np.repeat(nearest, level.sizes))
     last = at_cut[np.searchsorted(at_cut, level.bounds[1:]) - 1]
-    above = np.arange(len(off)) >= np.repeat(mass.past[last], level.sizes)
+    above = mass.first >= np.repeat(mass.past[last], level.sizes)
     return np.where(above, mass.weight, -mass.weight)
 
 

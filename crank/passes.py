@@ -80,10 +80,10 @@ class Passes:
         """
         assert self.mass is not None
         gains = [
-            np.add.reduceat(np.where(left, scores(self.ranks, level, self.mass), 0.0), level.starts)
+            np.add.reduceat(scores(self.ranks, level, self.mass) * left, level.starts)
             for scores in (kendall_scores, iauc_scores)
         ]
-        n_left = np.add.reduceat(left, level.starts, dtype=np.intp)[split]
+        n_left = np.add.reduceat(left.astype(np.intp), level.starts)[split]
         n_right = level.sizes[split] - n_left
         right = ~left if split.all() else ~left & np.repeat(split, level.sizes)
         position = np.concatenate((level.position[left], level.position[right]))
@@ -104,11 +104,17 @@ class Passes:
     def summarise(self, level: Level) -> Summary:
         """Weigh the cells of a level, and locate their responses."""
         ranks, starts = self.ranks, level.starts
-        weight = ranks.weight[level.position]
-        middle = weight * (ranks.below[level.position] + ranks.upto[level.position])
-        mass = np.add.reduceat(weight, starts)
-        quantile = np.add.reduceat(middle, starts) / (2.0 * ranks.total * mass)
-        return Summary(mass, quantile, self._quartiles(level, weight))
+        if ranks.plain:
+            mass = level.sizes.astype(np.float64)
+            middle = 2.0 * np.add.reduceat(level.position.astype(np.float64), starts) + mass
+            quartiles = interpolated_quartiles(ranks, level)
+        else:
+            weight = ranks.weight[level.position]
+            mass = np.add.reduceat(weight, starts)
+            ends = ranks.below[level.position] + ranks.upto[level.position]
+            middle = np.add.reduceat(weight * ends, starts)
+            quartiles = self._quartiles(level, weight)
+        return Summary(mass, middle / (2.0 * ranks.total * mass), quartiles)
 
     def _quartiles(self, level: Level, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quartiles of each cell; with weights, of the inverse of the weighted law."""

@@ -55,6 +55,11 @@ class Ranks:
         return int(self.group[-1]) + 1 < len(self.group)
 
     @property
+    def plain(self) -> bool:
+        """Whether there are neither ties nor weights: a row's rank is its position then."""
+        return self.unweighted and not self.tied
+
+    @property
     def quantile(self) -> NDArray[np.float64]:
         """Mid-distribution value of each y, in (0, 1)."""
         return (self.below + self.upto) / (2.0 * self.total)

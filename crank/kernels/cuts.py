@@ -6,15 +6,17 @@ first cut. So kernels that add the same scores in another order grow the same tr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Objective = Literal["sum", "variance"]
 FloatArray = NDArray[np.float64]
+S = TypeVar("S", bound=np.generic)
 
 ROUNDING = 1e-12
 """Gains that differ by no more than this share of the node's scale count as equal."""
@@ -57,7 +59,16 @@ class LevelArrays:
     @cached_property
     def sizes(self) -> NDArray[np.intp]:
         """Rows in each node."""
-        return np.diff(self.bounds)
+        return self.bounds[1:] - self.bounds[:-1]
+
+    def spread_out(self, values: NDArray[S]) -> NDArray[S]:
+        """Give each row the value of its node."""
+        return np.repeat(values, self.sizes)
+
+    @cached_property
+    def within(self) -> NDArray[np.intp]:
+        """Number of each row within its node."""
+        return np.arange(len(self.position)) - self.spread_out(self.starts)
 
     @cached_property
     def total(self) -> FloatArray:
@@ -140,12 +151,12 @@ def between(low: float, high: float, low_is_left: bool) -> float:
     >>> between(1.0, 2.0, True), between(1.0, np.inf, False)
     (1.5, 1.0)
     """
-    if np.isinf(low) and np.isinf(high):
+    if math.isinf(low) and math.isinf(high):
         return 0.0
-    if np.isinf(low):
-        return high if low_is_left else float(np.nextafter(high, low))
-    if np.isinf(high):
-        return float(np.nextafter(low, high)) if low_is_left else low
+    if math.isinf(low):
+        return high if low_is_left else math.nextafter(high, low)
+    if math.isinf(high):
+        return math.nextafter(low, high) if low_is_left else low
     middle = low / 2.0 + high / 2.0
     if low_is_left:
         return middle if middle > low else high

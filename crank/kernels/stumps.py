@@ -57,6 +57,9 @@ class ExactStumps(StumpKernel):
         self.numeric = np.flatnonzero(kinds == 0)
         numbers = columns if len(self.numeric) == self.d else columns[self.numeric]
         self.numbers = NumericColumns(numbers) if len(self.numeric) else None
+        # place of each column among the numeric ones; the last entry answers for column −1
+        self.row_of = np.full(self.d + 1, -1, dtype=np.intp)
+        self.row_of[self.numeric] = np.arange(len(self.numeric))
         self.categories = {
             int(j): CategoryColumn.of(columns[j], int(kinds[j])) for j in np.flatnonzero(kinds)
         }
@@ -74,15 +77,12 @@ class ExactStumps(StumpKernel):
             gain[j] = subset.best
         column = best_columns(gain, level)
         left = np.zeros(self.n, dtype=bool)
-        cuts: list[Cut | None] = []
+        cuts: list[Cut | None] = [None] * len(column)
+        if numeric is not None:
+            cuts = numeric.cuts(self.row_of[column], left)
         for k, j in enumerate(column.tolist()):
-            if j < 0:
-                cuts.append(None)
-            elif j in subsets:
-                cuts.append(subsets[j].cut(k, left))
-            else:
-                assert numeric is not None
-                cuts.append(numeric.cut(int(np.searchsorted(self.numeric, j)), k, left))
+            if j in subsets:
+                cuts[k] = subsets[j].cut(k, left)
         return LevelCuts(column, cuts, left[level.position])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -126,9 +127,7 @@ class StumpRule(SplitRule):
 
     def column_test(self) -> ColumnTest:
         """Return the test as plain data, from which trees of stumps make one table."""
-        return ColumnTest(
-            self.column, self.threshold, self.above, self.levels, self.missing_left
-        )
+        return ColumnTest(self.column, self.threshold, self.above, self.levels, self.missing_left)
 
     def credit(self) -> dict[int, float]:
         """Give the whole gain to the one column."""
@@ -200,7 +199,7 @@ def rule_of(cut: Cut, column: int, n: int) -> StumpRule:
     missing_left = 2 * cut.n_left > n if cut.missing_left is None else cut.missing_left
     if cut.levels is not None:
         return StumpRule(column, levels=cut.levels, missing_left=missing_left)
-    if np.isnan(cut.high):
+    if math.isnan(cut.high):
         return StumpRule(column, None, above=cut.low_is_left, missing_left=missing_left)
     threshold = between(cut.low, cut.high, cut.low_is_left)
     return StumpRule(column, threshold, above=not cut.low_is_left, missing_left=missing_left)
