@@ -211,23 +211,23 @@ def iroc_band(
     sample = read_sample(y, s, weights, distinct=3, purpose="iroc_band")
     family = roc_family(sample, weighting)
     rng = np.random.default_rng(random_state)
-    curves = np.stack([_redrawn(family, weighting, m, rng) for _ in range(draws)])
+    curves = np.stack(
+        [grid_curve(_redrawn(family, weighting, rng), m, draws)[1] for _ in range(draws)]
+    )
     low, high = np.quantile(curves, (alpha / 2.0, 1.0 - alpha / 2.0), axis=0)
     steps, curve = grid_curve(family, m)
     return IrocBand(steps, curve, low, high, weighting, draws, 1.0 - alpha)
 
 
-def _redrawn(
-    family: RocFamily, weighting: Weighting, m: int, rng: np.random.Generator
-) -> FloatArray:
-    """Draw rows with replacement and evaluate their curve."""
+def _redrawn(family: RocFamily, weighting: Weighting, rng: np.random.Generator) -> RocFamily:
+    """Draw rows with replacement: as often as a row is drawn, so often does it weigh."""
     n = len(family.weight)
     for _ in range(100):
         weight = family.weight * np.bincount(rng.integers(n, size=n), minlength=n)
         mass = np.add.reduceat(weight, family.edges[:-1]).astype(np.float64)
         if np.count_nonzero(mass) >= 3:
             share = threshold_shares(mass, weighting)
-            return grid_curve(RocFamily(family.group, weight, family.edges, share), m)[1]
+            return RocFamily(family.group, weight, family.edges, share)
     raise DataError(
         f"a bootstrap of {n} rows keeps finding fewer than 3 distinct values of y. "
         "Pass more rows, or use iroc_curve, which draws none."

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # cells of the table thresholds × scores up to which a curve is drawn through every vertex
 MOST_CELLS = 2**20
 DEFAULT_GRID = 200
-# n·m from which the compiled kernel serves: below it NumPy takes about a second, the first import
-# of numba with its compiling several
+# n·m times the number of curves from which the compiled kernel serves: below it NumPy takes about
+# a second, the first import of numba with its compiling several
 COMPILED_WORK = 10**7
 
 
@@ -153,9 +153,18 @@ def _rising(values: FloatArray) -> FloatArray:
     return result
 
 
-def grid_curve(family: RocFamily, m: int) -> tuple[FloatArray, FloatArray]:
-    """Draw the mean ROC curve at m even steps of α, by the kernel that suits the size."""
-    compiled = _compiled_kernel() if len(family.group) * m >= COMPILED_WORK else None
+def grid_curve(family: RocFamily, m: int, times: int = 1) -> tuple[FloatArray, FloatArray]:
+    """Draw the mean ROC curve at m even steps of α, by the kernel that suits the size.
+
+    Parameters
+    ----------
+    family : RocFamily
+    m : int
+    times : int
+        How many such curves will be drawn in all.
+    """
+    work = len(family.group) * m * times
+    compiled = _compiled_kernel() if work >= COMPILED_WORK else None
     values = mean_roc_on_grid(family, m) if compiled is None else compiled(family, m)
     return np.append(0.0, np.arange(m + 1) / m), _rising(np.append(0.0, values))
 
@@ -170,7 +179,7 @@ def _compiled_kernel() -> Callable[[RocFamily, int], FloatArray] | None:
             f"numba cannot be used ({error}); ROC curves of large data take about ten times "
             "longer in NumPy. Reinstall numba to remove this warning.",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=4,  # whoever called iroc_curve
         )
         return None
     return compiled_roc.mean_roc_on_grid
