@@ -6,6 +6,7 @@ thresholds. Leaves carry numbers, exact in the single-precision output, never va
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -131,14 +132,14 @@ def _compared(graph: Graph, split: Split, value: str) -> ColumnTest | None:
 def _threshold(test: ColumnTest) -> tuple[float, bool, bool]:
     """Write a test as ``x <= threshold``: threshold, low side goes left, missing goes left."""
     if test.threshold is None:
-        return np.inf, test.above, test.missing_left
+        return math.inf, test.above, test.missing_left
     if test.above:
         return test.threshold, False, test.missing_left
-    return float(np.nextafter(test.threshold, -np.inf)), True, test.missing_left
+    return math.nextafter(test.threshold, -math.inf), True, test.missing_left
 
 
 def _cut(split: Split) -> tuple[float, bool, bool]:
     """Write the cut of a decision value in the same way; NaN is on no side and goes right."""
     if split.sign > 0:
         return split.cut, False, False
-    return float(np.nextafter(split.cut, -np.inf)), True, False
+    return math.nextafter(split.cut, -math.inf), True, False
