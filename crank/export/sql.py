@@ -173,9 +173,8 @@ class _Writer:
         node = self.tree.nodes[index]
         if node.split is None:
             return values[int(self.tree.leaf_of_node[index])]
-        deeper = line + "  "
+        deeper, condition = line + "  ", self.condition(node, node.split)
         left, right = (self.node(child, values, deeper) for child in (node.left, node.right))
-        condition = self.condition(node, node.split)
         return f"CASE WHEN {condition}{deeper}THEN {left}{deeper}ELSE {right}{line}END"
 
     def condition(self, node: Node, split: Split) -> str:

@@ -1,0 +1,153 @@
+"""The Scorer: what it takes, what it refuses, and that it can be shared."""
+
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import crank
+from crank.errors import DataError, MissingExtraError, ModelFileError, OptionError
+from crank.serve import BATCH, Scorer
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    n = 200
+    frame = pd.DataFrame({"x": rng.normal(size=n), "g": rng.choice(["a", "b", "c"], n)})
+    frame["y"] = frame["x"] + frame["g"].map({"a": 0.0, "b": 2.0, "c": -2.0})
+    return frame
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    return crank.fit(frame, "y ~ x + g", max_depth=4, prune=None)
+
+
+@pytest.fixture(scope="module")
+def scorer(model) -> Scorer:
+    return Scorer(model.to_onnx())
+
+
+def test_a_path_and_the_content_give_the_same(model, frame, tmp_path, scorer):
+    model.to_onnx(tmp_path / "m.onnx")
+    for source in (tmp_path / "m.onnx", str(tmp_path / "m.onnx")):
+        assert np.array_equal(Scorer(source)(frame), scorer(frame))
+
+
+def test_score_and_leaf_are_plain_vectors(scorer, model, frame):
+    assert np.array_equal(scorer(frame), model.predict(frame))
+    leaf = scorer.leaf(frame)
+    assert leaf.dtype == np.int64
+    assert np.array_equal(leaf, model.predict(frame, "leaf"))
+
+
+def test_batches_keep_the_order(scorer, model, frame):
+    many = frame.sample(2 * BATCH + 17, replace=True, random_state=0)
+    assert np.array_equal(scorer(many), model.predict(many))
+
+
+def test_no_rows_give_no_scores(scorer, frame):
+    assert scorer(frame.iloc[:0]).shape == (0,)
+    assert scorer.leaf({"x": [], "g": []}).dtype == np.int64
+
+
+def test_other_columns_are_not_looked_at(scorer, frame):
+    dates = frame.assign(when=pd.Timestamp("2026-01-01"))
+    assert np.array_equal(scorer(dates), scorer(frame))
+
+
+def test_one_row_of_plain_values(scorer, model):
+    assert scorer({"x": 0.3, "g": "b"}) == model.predict({"x": [0.3], "g": ["b"]})
+
+
+def test_it_survives_pickling(scorer, frame):
+    again = pickle.loads(pickle.dumps(scorer))
+    assert np.array_equal(again(frame), scorer(frame))
+    assert again.metadata == scorer.metadata
+
+
+def test_threads_may_share_it(scorer, frame):
+    expected = scorer(frame)
+    with ThreadPoolExecutor(4) as pool:
+        for got in pool.map(lambda _: scorer(frame), range(40)):
+            assert np.array_equal(got, expected)
+
+
+def test_several_threads_in_one_call_change_nothing(model, scorer, frame):
+    assert np.array_equal(Scorer(model.to_onnx(), threads=2)(frame), scorer(frame))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"x": [1.0]}, "column 'g' of the formula is not in the data. Columns: x"),
+        ({"x": ["low"], "g": ["a"]}, "'x' holds categories .* where numbers are"),
+        ({"x": [1.0], "g": [3]}, "'g' holds numbers .* where text is expected"),
+        ({"x": [np.inf], "g": ["a"]}, "'x' holds infinite values"),
+        ({"x": [1.0, 2.0], "g": ["a"]}, "different lengths"),
+        (np.zeros((3, 2)), "data must be"),
+    ],
+)
+def test_rows_that_do_not_fit(scorer, data, message):
+    with pytest.raises(DataError, match=message):
+        scorer(data)
+
+
+def test_missing_values_of_every_sort(scorer, model):
+    data = {"x": [None, np.nan, 1.0, 2.0], "g": ["a", None, np.nan, pd.NA]}
+    assert np.array_equal(scorer(data), model.predict(data))
+
+
+def test_a_matrix_of_the_wrong_width(model, frame):
+    scorer = Scorer(model.to_onnx(form="matrix"))
+    assert scorer.columns == ("x", "g")
+    X = model.design_matrix(frame)
+    assert np.array_equal(scorer(X), model.predict(frame))
+    assert scorer(X[:0]).shape == (0,)
+    with pytest.raises(DataError, match=r"matrix of 2 design columns, got shape \(200, 1\)"):
+        scorer(X[:, :1])
+
+
+def test_an_output_that_the_file_lacks(scorer, frame):
+    with pytest.raises(OptionError, match=r"gives no 'median'\. It gives: score, leaf"):
+        scorer.predict(frame, "median")
+
+
+def test_files_that_are_no_models(tmp_path):
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        Scorer(tmp_path / "absent.onnx")
+    with pytest.raises(ModelFileError, match="cannot open this model"):
+        Scorer(b"not a model")
+    with pytest.raises(ModelFileError, match="cannot open this model"):
+        Scorer(b"")
+
+
+def test_another_programs_file_is_refused(tmp_path):
+    from crank.export.onnx_graph import Element, Graph
+
+    graph = Graph()
+    graph.op("Identity", graph.input("x", Element.DOUBLE, 1), out="score")
+    graph.output("score", Element.DOUBLE)
+    with pytest.raises(ModelFileError, match="not written by crank"):
+        Scorer(graph.serialise({}, ""))
+
+
+def test_a_truncated_file_is_refused(model):
+    content = model.to_onnx()
+    for size in (10, len(content) // 2, len(content) - 3):
+        with pytest.raises(ModelFileError):
+            Scorer(content[:size])
+
+
+def test_without_onnx_runtime_the_extra_is_named(model, monkeypatch):
+    content = model.to_onnx()
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"crank-rank\[onnx\]"):
+        Scorer(content)
+    with pytest.raises(MissingExtraError, match=r"crank-rank\[onnx\]"):
+        model.to_onnx()
