@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -120,16 +122,19 @@ def test_a_weight_is_a_number_of_copies(data):
             np.testing.assert_allclose(getattr(once, name), getattr(copied, name), atol=1e-14)
 
 
-def test_profile_keeps_its_precision_at_both_ends_under_uneven_weights():
-    """A threshold with little weight beyond it must not drown in the rounding of the others."""
+def test_profile_is_exact_where_heavy_rows_hide_light_ones():
+    """Differences of sums of 2⁹⁰ must leave the pairs of weight 1 intact."""
     rng = np.random.default_rng(8)
-    y = np.sort(rng.normal(size=300))
-    s, w = rng.normal(size=300), rng.random(300) + 1e-3
-    w[:5] = w[-5:] = 1e-5
+    n = 40
+    y, s = rng.permutation(n), rng.integers(0, 12, n)
+    w = np.where(rng.random(n) < 0.3, rng.integers(2**38, 2**44, n), rng.integers(1, 4, n))
     profile = auc_profile(y, s, weights=w)
-    for at in (0, 1, 2, -3, -2, -1):
-        expected = naive_auc(y, s, w, profile.threshold[at])
-        assert profile.auc[at] == pytest.approx(expected, abs=1e-7)
+    heavy = [int(v) for v in w]
+    for t, auc in zip(profile.threshold, profile.auc, strict=True):
+        pairs = [(i, k) for i in range(n) for k in range(n) if y[i] < t < y[k]]
+        won = sum(heavy[i] * heavy[k] * int(2 * credit(s[i], s[k])) for i, k in pairs)
+        every = sum(2 * heavy[i] * heavy[k] for i, k in pairs)
+        assert auc == pytest.approx(float(Fraction(won, every)), rel=1e-15)
 
 
 def test_profile_as_a_frame():

@@ -1,0 +1,32 @@
+import importlib.util
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", BENCHMARKS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def table_rows(text):
+    return [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("|")]
+
+
+def test_metrics_benchmark_reports_every_metric_and_order():
+    text = load("metrics").report([50, 60], curve=80, grid=5, repeat=1)
+    names = [row[0].strip() for row in table_rows(text)]
+    for name in ("kendall", "iauc", "auc_profile", "concordance"):
+        assert names.count(name) == 4
+    assert "U-shaped" in names
+    assert "swinging weights" in names
+
+
+def test_coverage_benchmark_reports_rates():
+    module = load("interval_coverage")
+    rows = table_rows(module.report(draws=4, sizes=[20], truth_rows=500))
+    rates = [float(cell) for row in rows for cell in row[2:] if cell.strip()[:2] in ("0.", "1.")]
+    assert len(rates) == len(module.SETTINGS) * 3 + 3 * 4
+    assert all(0.0 <= rate <= 1.0 for rate in rates)
