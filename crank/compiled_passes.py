@@ -37,6 +37,7 @@ class CompiledPasses(Passes):
         self.threads.run(
             lambda first, last: compiled.score_nodes(
                 number,
+                r.plain,
                 level.position,
                 level.bounds,
                 first,
@@ -68,6 +69,7 @@ class CompiledPasses(Passes):
         gain_kendall, gain_iauc = np.zeros(nodes), np.zeros(nodes)
         self.threads.run(
             lambda first, last: compiled.partition_nodes(
+                r.plain,
                 level.position,
                 level.bounds,
                 first,
@@ -95,6 +97,7 @@ class CompiledPasses(Passes):
         law = np.empty(0) if r.unweighted else QUARTILES - ROUNDING
         self.threads.run(
             lambda first, last: compiled.summarise_nodes(
+                r.plain,
                 level.position,
                 level.bounds,
                 first,

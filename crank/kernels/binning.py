@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from crank.kernels.compiled_bins import MISSING, bin_rows, reorder
 from crank.kernels.threads import Threads
 
-SAMPLE = 2**16
-"""Rows from which quantiles are taken: about 250 a bin."""
+SAMPLE = 2**15
+"""Rows from which quantiles are taken: about 128 a bin."""
 
 COLUMNS_AT_ONCE = 8
 """Doubles in a cache line: columns of a row-wise matrix that are read together."""
@@ -79,7 +79,8 @@ def bin_matrix(
     sample = row if n <= SAMPLE else np.sort(row[np.arange(SAMPLE) * n // SAMPLE])
 
     def learn(first: int, last: int) -> None:
-        values = np.sort(X[sample, first:last].T.astype(np.float64), axis=1)
+        values = X[:, first:last].take(sample, axis=0).T.astype(np.float64, order="C")
+        values.sort(axis=1)
         for j, value in enumerate(values, first):
             edges.learn(j, value)
 
@@ -106,15 +107,17 @@ class _Edges:
 
     def learn(self, j: int, value: NDArray[np.float64]) -> None:
         """Learn the edges of a column from sorted values, NaN last."""
-        known = value[: len(value) - int(np.count_nonzero(np.isnan(value)))]
-        new = np.flatnonzero(known[1:] != known[:-1]) + 1
+        n_known = len(value)
+        if n_known and np.isnan(value[-1]):
+            n_known = int(np.searchsorted(value, np.nan))
+        known = value[:n_known]
         self.discrete[j] = True
         if self.levels[j]:
             edges = np.arange(float(self.levels[j] if self.levels[j] <= MISSING else 0))
-        elif len(new) < MISSING:
-            edges = known[np.concatenate(([0], new))] if len(known) else known
+        elif np.count_nonzero(known[1:] != known[:-1]) < MISSING:
+            edges = np.unique(known)
         else:
-            quantiles = known[np.arange(1, MISSING) * len(known) // MISSING - 1]
+            quantiles = known[np.arange(1, MISSING) * n_known // MISSING - 1]
             edges = np.unique(quantiles[quantiles < known[-1]])
             self.discrete[j] = False
         self.value[j, : len(edges)] = edges

@@ -2,7 +2,8 @@
 
 Rows of a node come in y order, so ties are runs and the rows below a row are those before it.
 Each call works on the nodes from ``first`` to before ``last``; nodes are independent, hence the
-results do not depend on how they are dealt out to threads.
+results do not depend on how they are dealt out to threads. If ranks are ``plain``, without ties
+or weights, they are the positions themselves and nothing else is read.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ CRITERIA = {"crank": 0, "kendall": 1, "iauc": 2, "spearman": 3}
 @kernel
 def score_nodes(
     criterion: int,
+    plain: bool,
     position: Ints,
     bounds: Bounds,
     first: int,
@@ -40,41 +42,91 @@ def score_nodes(
     IAUC scores up to ``least`` are rounding, not a score.
     """
     for k in range(first, last):
-        start, end = bounds[k], bounds[k + 1]
-        mass = 0.0
-        lows = 0.0
+        if plain:
+            _score_plain(criterion, position, bounds[k], bounds[k + 1], score)
+        else:
+            _score_node(
+                criterion,
+                position,
+                bounds[k],
+                bounds[k + 1],
+                group,
+                weight,
+                below,
+                upto,
+                rounding,
+                least,
+                score,
+            )
+
+
+@kernel
+def _score_plain(criterion: int, position: Ints, start: int, end: int, score: Floats) -> None:
+    m, total = end - start, 0.0
+    if criterion >= 2:
         for p in range(start, end):
-            o = position[p]
-            mass += weight[o]
-            if criterion >= 2:
-                lows += weight[o] * (below[o] if criterion == 2 else 0.5 * (below[o] + upto[o]))
-        cut = end
+            total += position[p]
+    for p in range(start, end):
+        i = p - start
+        kendall = float(2 * i + 1 - m)
         if criterion == 0:
-            cut = _median_cut(position, start, end, group, weight, mass, rounding)
-        under, highs = 0.0, 0.0
-        p = start
-        while p < end:
-            o = position[p]
-            past, tied = p, 0.0
-            while past < end and group[position[past]] == group[o]:
-                tied += weight[position[past]]
-                past += 1
-            if criterion == 0:
-                value = 1.0 if p >= cut else -1.0
-            elif criterion == 1:
-                value = 2.0 * under + tied - mass
-            elif criterion == 2:
-                lows -= tied * below[o]
-                value = below[o] * under - highs - lows + upto[o] * (mass - under - tied)
-                highs += tied * upto[o]
-                if abs(value) <= least:
-                    value = 0.0
-            else:
-                value = 0.5 * (below[o] + upto[o]) - lows / mass
-            for q in range(p, past):
-                score[q] = value * weight[position[q]]
-            under += tied
-            p = past
+            score[p] = 1.0 if 2 * i >= m else -1.0
+        elif criterion == 1:
+            score[p] = kendall
+        elif criterion == 2:
+            score[p] = float(m) * position[p] - total - kendall
+        else:
+            score[p] = position[p] - total / m
+
+
+@kernel
+def _score_node(
+    criterion: int,
+    position: Ints,
+    start: int,
+    end: int,
+    group: Ints,
+    weight: Floats,
+    below: Floats,
+    upto: Floats,
+    rounding: float,
+    least: float,
+    score: Floats,
+) -> None:
+    mass = 0.0
+    lows = 0.0
+    for p in range(start, end):
+        o = position[p]
+        mass += weight[o]
+        if criterion >= 2:
+            lows += weight[o] * (below[o] if criterion == 2 else 0.5 * (below[o] + upto[o]))
+    cut = end
+    if criterion == 0:
+        cut = _median_cut(position, start, end, group, weight, mass, rounding)
+    under, highs = 0.0, 0.0
+    p = start
+    while p < end:
+        o = position[p]
+        past, tied = p, 0.0
+        while past < end and group[position[past]] == group[o]:
+            tied += weight[position[past]]
+            past += 1
+        if criterion == 0:
+            value = 1.0 if p >= cut else -1.0
+        elif criterion == 1:
+            value = 2.0 * under + tied - mass
+        elif criterion == 2:
+            lows -= tied * below[o]
+            value = below[o] * under - highs - lows + upto[o] * (mass - under - tied)
+            highs += tied * upto[o]
+            if abs(value) <= least:
+                value = 0.0
+        else:
+            value = 0.5 * (below[o] + upto[o]) - lows / mass
+        for q in range(p, past):
+            score[q] = value * weight[position[q]]
+        under += tied
+        p = past
 
 
 @kernel
@@ -104,6 +156,7 @@ def _median_cut(
 
 @kernel
 def partition_nodes(
+    plain: bool,
     position: Ints,
     bounds: Bounds,
     first: int,
@@ -135,20 +188,19 @@ def partition_nodes(
         p, end = bounds[k], bounds[k + 1]
         while p < end:
             o = position[p]
-            tied = group[o]
-            low, high = below[o], upto[o]
+            low, high = (float(o), float(o + 1)) if plain else (below[o], upto[o])
+            tied = o if plain else group[o]
             on_left, on_right = 0.0, 0.0
             while True:
-                if left[p]:
-                    on_left += weight[o]
-                    out[i] = o
-                    i += 1
-                else:
-                    on_right += weight[o]
-                    out[j] = o
-                    j += 1
+                w = 1.0 if plain else weight[o]
+                goes = left[p]
+                out[i if goes else j] = o
+                i += goes
+                j += not goes
+                on_left += w * goes
+                on_right += w * (not goes)
                 p += 1
-                if p == end:
+                if plain or p == end:
                     break
                 o = position[p]
                 if group[o] != tied:
@@ -165,6 +217,7 @@ def partition_nodes(
 
 @kernel
 def summarise_nodes(
+    plain: bool,
     position: Ints,
     bounds: Bounds,
     first: int,
@@ -182,10 +235,15 @@ def summarise_nodes(
     for k in range(first, last):
         start, end = bounds[k], bounds[k + 1]
         w, m = 0.0, 0.0
-        for p in range(start, end):
-            o = position[p]
-            w += weight[o]
-            m += weight[o] * (below[o] + upto[o])
+        if plain:
+            w = float(end - start)
+            for p in range(start, end):
+                m += 2.0 * position[p] + 1.0
+        else:
+            for p in range(start, end):
+                o = position[p]
+                w += weight[o]
+                m += weight[o] * (below[o] + upto[o])
         mass[k], middle[k] = w, m
         p, under = start, weight[position[start]]
         for q in range(shares):

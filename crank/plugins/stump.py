@@ -142,7 +142,7 @@ class StumpRule(SplitRule):
 
 _LARGEST = float(np.finfo(np.float64).max)
 
-COMPILED_FROM = 300_000
+COMPILED_FROM = 1_000_000
 """Values of X (rows times columns) from which the compiled kernel is worth loading."""
 
 
