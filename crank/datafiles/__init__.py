@@ -1,0 +1,22 @@
+"""Data files of the command line: CSV and Parquet, whole or in pieces, and results written."""
+
+from __future__ import annotations
+
+from crank.datafiles.expected import Expected, expected_columns
+from crank.datafiles.formats import format_of
+from crank.datafiles.output import Writer, check_target, open_output
+from crank.datafiles.source import Piece, Source, open_source, read_columns, read_frame
+
+__all__ = [
+    "Expected",
+    "Piece",
+    "Source",
+    "Writer",
+    "check_target",
+    "expected_columns",
+    "format_of",
+    "open_output",
+    "open_source",
+    "read_columns",
+    "read_frame",
+]

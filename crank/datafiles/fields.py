@@ -1,0 +1,83 @@
+"""Fields of a CSV file as columns: numbers to the last bit, text as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.datafiles.expected import Expected
+from crank.errors import DataError
+
+MISSING_MARKS = frozenset(
+    [
+        *("", "NA", "N/A", "n/a", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "<NA>"),
+        *("#N/A", "#N/A N/A", "#NA", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    ]
+)
+"""What pandas takes for a missing value, so that fitting and scoring agree."""
+
+_BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+
+
+def as_column(fields: Sequence[str], expected: Expected, name: str, first_row: int) -> NDArray[Any]:
+    """Turn the fields of one column into an array.
+
+    Parameters
+    ----------
+    fields : sequence of str
+    expected : Expected
+    name : str
+        Of the column, for messages.
+    first_row : int
+        Number of the first field's row in the file, for messages.
+
+    Examples
+    --------
+    >>> as_column(["1.5", "NA"], Expected("number"), "x", 1)
+    array([1.5, nan])
+    >>> as_column(["01", "NA"], Expected("text"), "zip", 1)
+    array(['01', None], dtype=object)
+    """
+    if expected.sort == "text":
+        marks = MISSING_MARKS - expected.texts
+        column = np.empty(len(fields), dtype=object)
+        column[:] = [None if field in marks else field for field in fields]
+        return column
+    if expected.sort == "number":
+        try:
+            # Python's float() reads 1_000, which no data file means
+            if "_" not in "\n".join(fields):
+                return np.fromiter(map(float, fields), np.float64, len(fields))
+        except ValueError:
+            pass
+        return _parsed(fields, name, first_row, None)
+    return _parsed(fields, name, first_row, _BOOLEANS)
+
+
+def _parsed(
+    fields: Sequence[str], name: str, first_row: int, words: Mapping[str, float] | None
+) -> NDArray[np.float64]:
+    """Read fields one by one, missing ones as NaN; say where one cannot be read."""
+    column = np.empty(len(fields))
+    for k, field in enumerate(fields):
+        if field in MISSING_MARKS:
+            column[k] = np.nan
+            continue
+        try:
+            if words is not None:
+                column[k] = words[field.strip().lower()]
+            elif "_" in field:
+                raise ValueError
+            else:
+                column[k] = float(field)
+        except (KeyError, ValueError):
+            needed = "a number" if words is None else "true or false"
+            raise DataError(
+                f"column {name!r} holds {field[:60]!r} in row {first_row + k} (counted from 1, "
+                f"below the header), where the model needs {needed}. Correct the file, or leave "
+                f"the field empty if the value is missing."
+            ) from None
+    return column

@@ -1,0 +1,179 @@
+"""Score a file of any size in constant memory, with a JSON model or an ONNX graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.datafiles import Expected, expected_columns, open_output, open_source
+from crank.errors import DataError, OptionError
+from crank.progress import PATIENCE
+
+VALUES = 4_000_000
+"""Numbers of a design held at a time: 32 MB."""
+MOST_ROWS, FEWEST_ROWS = 50_000, 500
+
+
+@dataclass(frozen=True)
+class FileScorer:
+    """What scoring a file needs of a model.
+
+    Attributes
+    ----------
+    expected : dict of Expected
+        The raw columns and how to read them.
+    width : int
+        Columns of the design, which bound the rows of a piece.
+    score : callable
+        From a piece's columns to one number a row.
+    """
+
+    expected: Mapping[str, Expected]
+    width: int
+    score: Callable[[Any], NDArray[Any]]
+
+
+def file_scorer(
+    model: str | Path, type: str = "score", unknown: Literal["error", "missing"] | None = None
+) -> FileScorer:
+    """Open a model, .json or .onnx, for scoring files.
+
+    Parameters
+    ----------
+    model : str or Path
+    type : {"score", "leaf", "quantile", "median"}
+    unknown : {"error", "missing"}, optional
+        What a category level is that training did not have; an ONNX graph has decided already.
+    """
+    if Path(model).suffix.lower() == ".onnx":
+        return _onnx_scorer(model, type, unknown)
+    from crank.export.json import load
+
+    loaded = load(model)
+    return FileScorer(
+        expected_columns(loaded.design),
+        len(loaded.design.names),
+        lambda data: loaded.predict(data, type, unknown=unknown or "error"),
+    )
+
+
+def _onnx_scorer(model: str | Path, type: str, unknown: str | None) -> FileScorer:
+    from crank.serve import Scorer
+
+    scorer = Scorer(model)
+    if unknown is not None:
+        raise OptionError(
+            f"unknown={unknown!r} cannot be chosen for an ONNX graph: it was when the graph was "
+            f"exported. Leave --unknown out, or score with the JSON model."
+        )
+    kinds = json.loads(scorer.metadata["columns"])
+    if not kinds:
+        raise OptionError(
+            f"{str(model)!r} takes a matrix of design columns, not a data file. "
+            f"Export it with form='columns'."
+        )
+    levels = json.loads(scorer.metadata["levels"])
+    texts = frozenset(v for known in levels.values() for v in known if isinstance(v, str))
+    expected = {}
+    for put in scorer.session.get_inputs():
+        if put.type == "tensor(string)":
+            expected[put.name] = Expected("text", texts)
+        else:
+            boolean = kinds[put.name]["kind"] == "boolean"
+            expected[put.name] = Expected("boolean" if boolean else "number")
+    return FileScorer(expected, len(expected), lambda data: scorer.predict(data, type))
+
+
+def score_file(
+    scorer: FileScorer,
+    data: str | Path,
+    output: str | Path,
+    *,
+    name: str = "score",
+    keep: Sequence[str] = (),
+    delimiter: str | None = None,
+    rows: int | None = None,
+    show: bool | None = None,
+) -> int:
+    """Score a file piece by piece, in order; the output appears when it is complete.
+
+    Parameters
+    ----------
+    scorer : FileScorer
+    data, output : str or Path
+        CSV or Parquet; ``-`` is standard input or output.
+    name : str
+        Of the new column.
+    keep : sequence of str
+        Columns to pass on as they are.
+    delimiter : str, optional
+    rows : int, optional
+        Rows of a piece; by default what fits into a bounded amount of memory.
+    show : bool, optional
+        Whether to show progress; by default on a terminal.
+
+    Returns
+    -------
+    int
+        The number of rows.
+    """
+    if name in keep:
+        raise OptionError(
+            f"the new column would have the name of a kept one, {name!r}. Choose another --name."
+        )
+    size = rows or _piece_rows(scorer)
+    done = 0
+    with (
+        open_source(data, scorer.expected, keep=keep, rows=size, delimiter=delimiter) as source,
+        open_output(output) as out,
+        RowCount(source.n_rows, show) as count,
+    ):
+        for piece in source.pieces:
+            try:
+                scores = scorer.score(piece.data)
+            except DataError as error:
+                where = f"rows {done + 1} to {done + piece.n_rows} of {str(data)!r}"
+                raise DataError(f"{where}: {error}") from error
+            out.write({**piece.kept, name: np.asarray(scores)})
+            done += piece.n_rows
+            count.update(done)
+    return done
+
+
+def _piece_rows(scorer: FileScorer) -> int:
+    held = scorer.width + 4 * len(scorer.expected)  # a raw text field takes as much as four numbers
+    return min(MOST_ROWS, max(FEWEST_ROWS, VALUES // max(1, held)))
+
+
+class RowCount:
+    """A line on a terminal that counts rows; nothing in a pipe, or if the work is quick."""
+
+    def __init__(self, total: int | None, show: bool | None = None, out: TextIO | None = None):
+        self.total, self.out = total, out or sys.stderr
+        self.visible = self.out.isatty() if show is None else show
+        self.start, self.width = time.monotonic(), 0
+
+    def __enter__(self) -> RowCount:
+        return self
+
+    def update(self, done: int) -> None:
+        """Show how many rows are done."""
+        if self.visible and time.monotonic() - self.start >= PATIENCE:
+            of = f" of {self.total:,} ({done / max(1, self.total):.0%})" if self.total else ""
+            line = f"{done:,}{of} rows scored"
+            self.width = max(self.width, len(line))
+            self.out.write("\r" + line.ljust(self.width))
+            self.out.flush()
+
+    def __exit__(self, *_: object) -> None:
+        if self.width:
+            self.out.write("\r" + " " * self.width + "\r")
+            self.out.flush()
