@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from crank.diagnose import Diagnosis
     from crank.report.summary import Summary
 
 PREDICTIONS = ("score", "leaf", "quantile", "median")
@@ -252,6 +253,18 @@ class RankingModel:
         from crank.evaluate import evaluate
 
         return evaluate(self, data, weights=weights, alpha=alpha, unknown=unknown)
+
+    def diagnose(self, data: Any, **options: Any) -> Diagnosis:
+        """Ask whether one order serves all thresholds; see `crank.diagnose.diagnose`."""
+        from crank.diagnose import diagnose
+
+        return diagnose(self, data, **options)
+
+    def permutation_importance(self, data: Any, **options: Any) -> pd.DataFrame:
+        """Shuffle each column in turn; see `crank.permutation.permutation_importance`."""
+        from crank.permutation import permutation_importance
+
+        return permutation_importance(self, data, **options)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the tree; see `crank.report.plots.plot_tree`."""
