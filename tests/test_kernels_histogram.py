@@ -280,6 +280,26 @@ assert not loaded, loaded
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_memory_grows_with_the_bins_alone(dtype, order, monkeypatch):
+    # NumPy reports its arrays to tracemalloc: no copy of X, no widening of float32
+    import tracemalloc
+
+    monkeypatch.setattr(binning, "SAMPLE", 1000)
+    rng = np.random.default_rng(15)
+    n, peaks = 60_000, []
+    for d in (8, 40):
+        X = np.asarray(rng.normal(size=(n, d)), dtype=dtype, order=order)
+        y = X[:, 0] + rng.normal(size=n)
+        grown(Histogram(), X[:2000], y[:2000], jobs=2)
+        tracemalloc.start()
+        grown(Histogram(), X, y, jobs=2)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 1.5 * n * (40 - 8)
+
+
 def test_threads_end_with_the_fit():
     import threading
 

@@ -79,7 +79,8 @@ def bin_matrix(
     sample = row if n <= SAMPLE else np.sort(row[np.arange(SAMPLE) * n // SAMPLE])
 
     def learn(first: int, last: int) -> None:
-        values = X[:, first:last].take(sample, axis=0).T.astype(np.float64, order="C")
+        # indexing, for np.take would first copy all rows of the slice
+        values = X[sample, first:last].T.astype(np.float64, order="C")
         values.sort(axis=1)
         for j, value in enumerate(values, first):
             edges.learn(j, value)
