@@ -168,12 +168,14 @@ def measurable(ranks: Ranks) -> tuple[Metric, ...]:
 
 def in_sample(tree: Tree, X: FloatArray, ranks: Ranks) -> dict[str, Estimate]:
     """Training figures of a tree, with standard errors that ignore how it was chosen."""
-    from crank import metrics
+    from crank.metrics.inference import sample_concordance
+    from crank.metrics.sample import read_sample
 
     score = tree.score(X)[ranks.row]
     weights = None if ranks.unweighted else ranks.weight
+    sample = read_sample(ranks.y, score, weights, distinct=2, purpose="kendall")
     found: dict[str, Estimate] = {}
     for name in measurable(ranks):
-        result = metrics.concordance(ranks.y, score, metric=name, weights=weights)
+        result = sample_concordance(sample, name)
         found[name] = Estimate(result.estimate, result.se, result.ci_low, result.ci_high)
     return found

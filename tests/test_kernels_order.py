@@ -62,3 +62,14 @@ def test_dense_ranks_tell_large_integers_apart():
 def test_group_sums_are_floats_even_of_no_values():
     assert group_sums(np.array([], dtype=np.int64), np.array([]), 2).tolist() == [0.0, 0.0]
     assert group_sums(np.array([1]), np.array([2**52]), 2).dtype == np.float64
+
+
+@pytest.mark.parametrize("distinct", [1, 3, 40, 5000])
+def test_the_compiled_sums_equal_the_sums_in_numpy(monkeypatch, distinct):
+    rng = np.random.default_rng(distinct)
+    y, s = rng.integers(0, 700, 2000), rng.integers(0, distinct, 2000)
+    order = joint_order(dense_ranks(y)[0], dense_ranks(s)[0])
+    values = rng.integers(0, 50, size=(2, 2000)).astype(float)
+    expected = order.below(values)
+    monkeypatch.setattr("crank.kernels.order.COMPILED_FROM", 1)
+    np.testing.assert_array_equal(order.below(values), expected)

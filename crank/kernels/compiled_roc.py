@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from crank.kernels.compiler import kernel
 from crank.kernels.order import FloatArray, IntArray
 from crank.kernels.roc import RocFamily
 
@@ -24,7 +24,7 @@ def mean_roc_on_grid(family: RocFamily, m: int) -> FloatArray:
     return result
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]  # numba has no types
+@kernel
 def _add(tree: IntArray, group: int, weight: int) -> None:
     """Add a weight to one group of a tree of sums (Fenwick)."""
     i = group + 1
@@ -33,7 +33,7 @@ def _add(tree: IntArray, group: int, weight: int) -> None:
         i += i & -i
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]  # numba has no types
+@kernel
 def _sweep(
     group: IntArray, weight: IntArray, edges: IntArray, share: FloatArray, m: int
 ) -> FloatArray:

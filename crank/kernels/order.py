@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.compiler import numba_works
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+COMPILED_FROM = 200_000
+"""Rows from which loading numba costs less than it saves."""
 
 
 def dense_ranks(values: NDArray[Any]) -> tuple[IntArray, IntArray]:
@@ -161,6 +166,10 @@ class JointOrder:
         -------
         ndarray of float64, shape (k, n)
         """
+        if len(self.by_y) >= COMPILED_FROM and numba_works():
+            from crank.kernels.compiled_order import sums_below
+
+            return sums_below(self.by_y, self.y_rank, self.score_rank, values)
         place = np.empty(len(self.by_y), dtype=np.int64)
         place[self.by_y] = np.arange(len(place))
         in_y_order = dominance_sums(place[self.by_score], values.take(self.by_y, axis=1))

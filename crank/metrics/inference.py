@@ -134,7 +134,13 @@ def concordance(
     """
     check_metric(metric, weighting)
     check_alpha(alpha)
-    sample = metric_sample(y, s, weights, metric, "s")
+    return sample_concordance(metric_sample(y, s, weights, metric, "s"), metric, weighting, alpha)
+
+
+def sample_concordance(
+    sample: Sample, metric: Metric, weighting: Weighting = "triple", alpha: float = 0.05
+) -> Concordance:
+    """Do what `concordance` does with a sample that was read before: several figures share it."""
     estimate, influences = row_influences(sample, metric, weighting)
     se = math.sqrt(float(influences @ influences))
     size = _independent_sets(sample, metric)

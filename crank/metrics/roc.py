@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from crank.errors import OptionError
+from crank.kernels.compiler import numba_works
 from crank.kernels.order import FloatArray
 from crank.kernels.roc import RocFamily, mean_roc_on_grid, mean_roc_vertices
 from crank.metrics.profile import Weighting, check_weighting, integrated
@@ -164,24 +163,15 @@ def grid_curve(family: RocFamily, m: int, times: int = 1) -> tuple[FloatArray, F
         How many such curves will be drawn in all.
     """
     work = len(family.group) * m * times
-    compiled = _compiled_kernel() if work >= COMPILED_WORK else None
-    values = mean_roc_on_grid(family, m) if compiled is None else compiled(family, m)
+    values = _mean_roc(work >= COMPILED_WORK and numba_works())(family, m)
     return np.append(0.0, np.arange(m + 1) / m), _rising(np.append(0.0, values))
 
 
-@cache
-def _compiled_kernel() -> Callable[[RocFamily, int], FloatArray] | None:
-    """Import the compiled kernel, or warn, once, that NumPy serves."""
-    try:
-        from crank.kernels import compiled_roc
-    except Exception as error:  # a broken numba can raise anything
-        warnings.warn(
-            f"numba cannot be used ({error}); ROC curves of large data take about ten times "
-            "longer in NumPy. Reinstall numba to remove this warning.",
-            RuntimeWarning,
-            stacklevel=4,  # whoever called iroc_curve
-        )
-        return None
+def _mean_roc(compiled: bool) -> Callable[[RocFamily, int], FloatArray]:
+    if not compiled:
+        return mean_roc_on_grid
+    from crank.kernels import compiled_roc
+
     return compiled_roc.mean_roc_on_grid
 
 
