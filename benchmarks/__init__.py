@@ -1,0 +1,1 @@
+"""Benchmarks: crank and its peers take turns in one run; see docs/benchmarks.md."""

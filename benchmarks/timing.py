@@ -1,0 +1,114 @@
+"""Contestants take turns; what counts is the ratio of times within a turn."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+Task = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of one contestant, an entry a round."""
+
+    wall: np.ndarray
+    cpu: np.ndarray
+
+    def over(self, other: Times) -> tuple[float, float]:
+        """Ratio to another contestant, wall and CPU: its median over the rounds that both ran.
+
+        Contestants timed elsewhere, with other rounds, are compared by their medians.
+        """
+        if len(self.wall) == len(other.wall):
+            wall, cpu = self.wall / other.wall, self.cpu / other.cpu
+            return float(np.median(wall)), float(np.median(cpu))
+        return (
+            float(np.median(self.wall) / np.median(other.wall)),
+            float(np.median(self.cpu) / np.median(other.cpu)),
+        )
+
+
+def cpu_seconds() -> float:
+    """CPU time of the process, its threads and the children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def race(
+    tasks: Mapping[str, Task], rounds: int, inner: int = 1, warm: bool = True
+) -> dict[str, Times]:
+    """Time contestants in turns, each round starting with another one.
+
+    Parameters
+    ----------
+    tasks : mapping
+        Calls without arguments, by name.
+    rounds : int
+    inner : int
+        Calls that are timed together, for tasks of microseconds.
+    warm : bool
+        Whether each task is called once before the clock runs.
+    """
+    names = list(tasks)
+    wall = np.empty((len(names), rounds))
+    cpu = np.empty((len(names), rounds))
+    if warm:
+        for task in tasks.values():
+            task()
+    for turn in range(rounds):
+        for at in range(len(names)):
+            i = (at + turn) % len(names)
+            task = tasks[names[i]]
+            before, start = cpu_seconds(), time.perf_counter()
+            for _ in range(inner):
+                task()
+            wall[i, turn] = (time.perf_counter() - start) / inner
+            cpu[i, turn] = (cpu_seconds() - before) / inner
+    return {name: Times(wall[i], cpu[i]) for i, name in enumerate(names)}
+
+
+def readable(seconds: float) -> str:
+    """Write a time with three digits and a fitting unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def ratio_table(
+    what: str, results: Iterable[tuple[str, dict[str, Times]]], ours: str = "crank"
+) -> list[str]:
+    """Lay races out as a Markdown table; a ratio above 1 means that crank is faster.
+
+    Parameters
+    ----------
+    what : str
+        Heading of the first column.
+    results : iterable of (label, times)
+    ours : str
+        The contestant that the others are measured against.
+    """
+    lines = [
+        f"| {what} | contestant | wall | CPU | wall ÷ crank's | CPU ÷ crank's |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for label, times in results:
+        for name, t in times.items():
+            wall, cpu = t.over(times[ours])
+            ratios = "| | |" if name == ours else f"| {wall:.2f} | {cpu:.2f} |"
+            lines.append(
+                f"| {label} | {name} | {readable(float(np.median(t.wall)))} "
+                f"| {readable(float(np.median(t.cpu)))} {ratios}"
+            )
+    return lines
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

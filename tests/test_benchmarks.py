@@ -1,0 +1,67 @@
+"""The benchmark harness runs and lays its figures out; no test looks at the times."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "benchmarks", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.fixture
+def timing():
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks import timing
+    finally:
+        sys.path.remove(str(ROOT))
+    return timing
+
+
+def test_every_section_writes_its_tables(tmp_path):
+    pytest.importorskip("lightgbm")
+    page = tmp_path / "page.md"
+    done = run(
+        "--small", "--only", "one_tree", "prediction", "scaling", "metrics", "--output", page
+    )
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    for name in ("One tree", "Prediction", "Growth", "Rank metrics"):
+        assert f"## {name}" in text
+    width = 0
+    for line in text.splitlines():
+        if line.startswith("|"):
+            width = width or line.count("|")
+            assert line.count("|") == width, line
+        else:
+            width = 0
+
+
+def test_fresh_processes_are_timed(tmp_path):
+    page = tmp_path / "page.md"
+    done = run("--small", "--only", "latency", "--output", page)
+    assert done.returncode == 0, done.stderr
+    assert "300 rows, with a formula" in page.read_text()
+
+
+def test_contestants_take_turns_in_changing_order(timing):
+    calls = []
+    times = timing.race({k: lambda k=k: calls.append(k) for k in "abc"}, rounds=3, warm=False)
+    assert "".join(calls) == "abcbcacab"
+    assert all(len(t.wall) == len(t.cpu) == 3 for t in times.values())
+
+
+def test_a_ratio_is_the_median_of_the_ratios_within_a_round(timing):
+    ours = timing.Times(np.array([1.0, 2.0, 10.0]), np.ones(3))
+    peer = timing.Times(np.array([3.0, 4.0, 20.0]), np.array([5.0, 6.0, 7.0]))
+    assert peer.over(ours) == (2.0, 6.0)
+    table = timing.ratio_table("what", [("x", {"crank": ours, "peer": peer})])
+    assert table[2].startswith("| x | crank | 2 s | 1 s ")
+    assert table[3] == "| x | peer | 4 s | 6 s | 2.00 | 6.00 |"
