@@ -104,6 +104,8 @@ def find_cuts(ranks: Ranks, quantiles: Sequence[float], cv: int, strict: bool) -
     share = ranks.upto[last] / ranks.total
     enough = rows >= FEWEST * cv
     found: dict[int, Cut] = {}
+    if not len(quantiles):
+        raise OptionError("thresholds is empty. Allowed: at least one quantile between 0 and 1.")
     for q in quantiles:
         if not 0.0 < q < 1.0:
             raise OptionError(

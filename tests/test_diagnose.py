@@ -1,0 +1,237 @@
+"""One order for all thresholds: found wanting where there is none, and only there."""
+
+import doctest
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import crank
+from crank.diagnose import crossfit
+from crank.errors import DataError, OptionError
+from crank.ranks import rank
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def fitted(sample, **options):
+    return crank.fit(sample.frame, "y ~ .", **{"criterion": "kendall", "prune": None, **options})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_says_so_where_no_order_serves(seed):
+    sample = crank.datasets.no_optimal_rule(600, random_state=seed)
+    found = fitted(sample).diagnose(sample.frame)
+    assert not found.one_order_serves
+    assert found.verdict.startswith("No single order serves all thresholds")
+    conflicts = found.table["quantile"][found.table["conflict"]]
+    assert conflicts.min() < 0.3 < 0.7 < conflicts.max()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda seed: crank.datasets.regression(400, random_state=seed),
+        lambda seed: crank.datasets.regression(400, p=5, noise=0.0, random_state=seed),
+        lambda seed: crank.datasets.exponential_family(400, random_state=seed),
+        lambda seed: crank.datasets.paper_toy(400, random_state=seed),
+    ],
+    ids=["regression", "noiseless", "exponential_family", "paper_toy"],
+)
+def test_stays_silent_where_one_order_serves(draw, seed):
+    sample = draw(seed)
+    found = fitted(sample).diagnose(sample.frame)
+    assert found.one_order_serves
+    assert found.verdict.startswith("No conflict found")
+
+
+def test_finds_a_spread_that_depends_on_x():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(1500, 2))
+    frame = pd.DataFrame({"mean": x[:, 0], "spread": x[:, 1]})
+    frame["y"] = x[:, 0] + np.exp(0.6 * x[:, 1]) * rng.normal(size=1500)
+    found = crank.fit(frame, "y ~ .", criterion="kendall", max_depth=4, prune=None).diagnose(frame)
+    table = found.table.set_index(found.table["quantile"].round(2))
+    assert table.loc[0.1, "conflict"]
+    assert table.loc[0.9, "conflict"]
+    assert not table.loc[0.5, "conflict"]
+
+
+def test_nothing_is_judged_on_rows_it_was_fitted_on():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(400, 6)), columns=list("abcdey"))
+    m = crank.fit(frame, "y ~ .", max_depth=9, min_samples_leaf=1, leaf_order="rank", prune=None)
+    # in sample this tree ranks pure noise far better than chance
+    assert crank.metrics.kendall(frame["y"], m.predict(frame)) > 0.7
+    table = m.diagnose(frame).table
+    figures = table[["auc_model", "auc_one_order", "auc_dedicated"]].to_numpy()
+    assert abs(figures - 0.5).max() < 0.15
+    assert abs(figures.mean() - 0.5) < 0.06
+
+
+def test_scores_are_means_over_the_leaves_of_all_trees(toy):
+    m = crank.fit(toy, "y ~ x1 + g", max_depth=3, prune=None)
+    task = crossfit.read_task(m, toy.assign(w=1.0), None, "error")
+    test = np.arange(len(toy)) % 4 == 0
+    z = (task.y > np.median(task.y)).astype(float)
+    trees = [task.tree(task.y, ~test, own=True), task.tree(z, ~test, own=False)]
+    one, dedicated = crossfit._scores(task, trees, z[np.newaxis], test)
+    position = (toy["y"].rank().to_numpy() - 0.5) / len(toy)
+    for value, score in ((position, one), (z, dedicated[0])):
+        expected = np.zeros(test.sum())
+        for tree in trees:
+            leaf = tree.apply(task.X)
+            for k in np.unique(leaf[test]):
+                inside = value[(leaf == k) & ~test]
+                mean = (inside.sum() + value[~test].mean()) / (len(inside) + 1)
+                expected[leaf[test] == k] += mean
+        np.testing.assert_allclose(score, expected)
+
+
+def test_table_holds_fold_means_and_paired_errors():
+    sample = crank.datasets.no_optimal_rule(300, random_state=1)
+    found = fitted(sample).diagnose(sample.frame, thresholds=[0.3, 0.7], cv=3)
+    table = found.table
+    np.testing.assert_allclose(table["gain"], table["auc_dedicated"] - table["auc_one_order"])
+    np.testing.assert_allclose(table["gain_model"], table["auc_dedicated"] - table["auc_model"])
+    np.testing.assert_allclose(table["finer"], table["auc_one_order"] - table["auc_model"])
+    assert (table["se"] > 0).all()
+    assert table["quantile"].round(2).tolist() == [0.3, 0.7]
+    below = [(sample.frame["y"] < t).mean() for t in table["threshold"]]
+    np.testing.assert_allclose(below, table["quantile"])
+
+
+def test_pvalues_need_a_gain_over_both_orders_beyond_the_margin():
+    sample = crank.datasets.no_optimal_rule(600, random_state=0)
+    m = fitted(sample)
+    strict, lax = (m.diagnose(sample.frame, margin=margin) for margin in (0.01, 0.49))
+    assert lax.one_order_serves
+    assert (lax.table["pvalue"] >= strict.table["pvalue"]).all()
+    row = strict.table.iloc[0]
+    z = (min(row["gain"], row["gain_model"]) - 0.01) / max(row["se"], row["se_model"])
+    assert z > 1.6
+
+
+def test_an_increasing_transform_of_y_changes_nothing():
+    sample = crank.datasets.regression(300, p=5, random_state=2).frame
+    first = crank.fit(sample, "y ~ .", prune=None).diagnose(sample, cv=3).table
+    other = sample.assign(y=np.exp(sample["y"] / 5))
+    second = crank.fit(other, "y ~ .", prune=None).diagnose(other, cv=3).table
+    pd.testing.assert_frame_equal(first.drop(columns="threshold"), second.drop(columns="threshold"))
+
+
+def test_seeds_decide_and_equal_weights_change_nothing():
+    sample = crank.datasets.regression(300, p=5, random_state=2).frame.assign(w=3.0)
+    m = crank.fit(sample, "y ~ . - w", prune=None)
+    plain = m.diagnose(sample, cv=3)
+    pd.testing.assert_frame_equal(m.diagnose(sample, cv=3).table, plain.table)
+    assert not m.diagnose(sample, cv=3, random_state=1).table.equals(plain.table)
+    weighted = m.diagnose(sample, cv=3, weights="w").table
+    pd.testing.assert_frame_equal(weighted, plain.table)
+
+
+def test_ties_in_y_keep_thresholds_between_values(toy):
+    frame = toy.assign(y=np.clip(toy["y"].round(), -2, 2))
+    m = crank.fit(frame, "y ~ x1 + x2 + g", prune=None)
+    table = m.diagnose(frame, cv=3).table
+    assert table["threshold"].is_unique
+    assert not set(table["threshold"]) & set(frame["y"])
+    assert table[["auc_model", "auc_dedicated"]].notna().all().all()
+
+
+def test_rows_that_cannot_be_used_are_left_out(toy):
+    frame = toy.copy()
+    frame.loc[:9, "y"] = np.nan
+    frame.loc[10:19, "x1"] = np.nan
+    m = crank.fit(frame, "y ~ x1 + x2", max_depth=3, prune=None)
+    assert m.diagnose(frame, cv=3).n == len(toy) - 10
+    choosy = replace(m, learner=replace(m.learner, takes_missing=False))
+    assert choosy.diagnose(frame, cv=3).n == len(toy) - 20
+
+
+def test_a_coarse_model_is_told_so_without_alarm():
+    sample = crank.datasets.regression(1000, p=5, random_state=0)
+    found = fitted(sample, max_depth=1).diagnose(sample.frame)
+    assert found.one_order_serves
+    assert "averaging several trees ranks better" in found.verdict
+
+
+def test_a_root_alone_ranks_by_chance():
+    sample = crank.datasets.no_optimal_rule(300, random_state=0)
+    found = fitted(sample).prune(n_leaves=1).diagnose(sample.frame)
+    assert (found.table["auc_model"] == 0.5).all()
+
+
+def test_defaults_move_inward_when_rows_are_few_and_requests_do_not(toy):
+    m = crank.fit(toy, "y ~ x1", prune=None)
+    table = m.diagnose(toy[:100], cv=5).table
+    assert table["quantile"].min() >= 0.25
+    with pytest.raises(DataError, match=r"0\.1 quantile of y has too few rows"):
+        m.diagnose(toy[:100], thresholds=[0.1])
+    with pytest.raises(DataError, match="too few rows"):
+        m.diagnose(toy[:30])
+
+
+def test_wrong_options_are_named(toy):
+    m = crank.fit(toy, "y ~ x1", max_depth=2, prune=None)
+    with pytest.raises(OptionError, match=r"threshold 1\.5"):
+        m.diagnose(toy, thresholds=[1.5])
+    with pytest.raises(OptionError, match="margin=-1"):
+        m.diagnose(toy, margin=-1)
+    with pytest.raises(OptionError, match="cv=1"):
+        m.diagnose(toy, cv=1)
+    with pytest.raises(DataError, match="none of the 240 rows"):
+        m.diagnose(toy.assign(y=np.nan))
+    binary = toy.assign(y=(toy["y"] > 0).astype(float))
+    with pytest.raises(OptionError, match="at least one"):
+        crank.fit(binary, "y ~ x1", max_depth=2, prune=None).diagnose(binary, thresholds=[])
+
+
+def test_cuts_lie_between_distinct_values():
+    ranks = rank(np.repeat([1.0, 2.0, 3.0, 4.0], 20))
+    cuts = crossfit.find_cuts(ranks, (0.2, 0.3, 0.5, 0.8), cv=2, strict=False)
+    assert [(c.quantile, c.threshold, c.below) for c in cuts] == [
+        (0.25, 1.5, 1.0),
+        (0.5, 2.5, 2.0),
+        (0.75, 3.5, 3.0),
+    ]
+
+
+def test_plot_shows_the_curves_and_marks_conflicts():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    sample = crank.datasets.no_optimal_rule(600, random_state=0)
+    found = fitted(sample).diagnose(sample.frame)
+    ax = Figure().subplots()
+    assert found.plot(ax=ax) is ax
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), found.profile["auc_model"])
+    marks = {c.get_label(): len(c.lines[0].get_xdata()) for c in ax.containers}
+    conflicts = int(found.table["conflict"].sum())
+    assert marks["… and in conflict"] == conflicts
+    assert marks["made for the threshold"] == len(found.table) - conflicts
+
+
+def test_text_holds_question_table_and_verdict():
+    sample = crank.datasets.no_optimal_rule(600, random_state=0)
+    found = fitted(sample).diagnose(sample.frame)
+    text = str(found)
+    assert text.startswith("Does one order of y serve all thresholds? n = 600, 5 folds")
+    assert text.endswith(found.verdict)
+    assert repr(found) == text
+
+
+def test_examples_of_the_page_print_what_it_shows():
+    text = (DOCS / "diagnose.md").read_text(encoding="utf-8")
+    # the closing fence would count as expected output
+    source = "\n\n".join(re.findall(r"^```pycon\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    examples = doctest.DocTestParser().get_doctest(source, {}, "diagnose.md", "diagnose.md", 0)
+    assert len(examples.examples) == text.count("\n>>> ") > 5
+    report: list[str] = []
+    failed, _ = doctest.DocTestRunner().run(examples, out=report.append)
+    assert not failed, "".join(report)

@@ -1,0 +1,352 @@
+"""Plots are judged by their content: what is drawn, where, with which labels and numbers."""
+
+import doctest
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import crank
+from crank.errors import DataError, MissingExtraError, OptionError
+from crank.report import plots
+from crank.report.plot_layout import fold
+from crank.report.plot_terms import feature_rows
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt  # noqa: E402  the backend comes first
+from matplotlib.figure import Figure  # noqa: E402
+
+DOCS = Path(__file__).parents[1] / "docs"
+DIAMONDS = "price ~ log(carat) + cut + color + clarity + depth + table"
+
+
+@pytest.fixture(autouse=True)
+def settings_stay_as_they_are():
+    before = dict(matplotlib.rcParams)
+    yield
+    plt.close("all")
+    assert dict(matplotlib.rcParams) == before
+
+
+@pytest.fixture(scope="module")
+def split(diamonds):
+    return diamonds.iloc[:1500], diamonds.iloc[1500:2500]
+
+
+@pytest.fixture(scope="module")
+def model(split):
+    return crank.fit(split[0], DIAMONDS, criterion="kendall", cv=3, max_depth=5)
+
+
+def tree_patches(ax):
+    return {patch.get_gid(): patch for patch in ax.patches if patch.get_gid()}
+
+
+def drawn_boxes(ax):
+    """Extents of all boxes on the canvas, by name, after a real drawing."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(ax.figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    boxes = {name: patch.get_window_extent(renderer) for name, patch in tree_patches(ax).items()}
+    texts = [
+        (text, text.get_window_extent(renderer)) for text in ax.texts if text.get_zorder() == 4
+    ]
+    return boxes, texts
+
+
+def check_tree(ax, m):
+    boxes, texts = drawn_boxes(ax)
+    assert sum(name.startswith("leaf") for name in boxes) == m.tree.n_leaves
+    assert len(boxes) == sum(1 for _ in m.tree.walk())
+    for a, b in itertools.combinations(boxes.values(), 2):
+        assert not a.overlaps(b)
+    canvas = ax.figure.bbox
+    for box in boxes.values():
+        assert box.x0 >= canvas.x0
+        assert box.x1 <= canvas.x1
+        assert box.y0 >= canvas.y0
+        assert box.y1 <= canvas.y1
+    for text, extent in texts:
+        middle = (extent.x0 + extent.x1) / 2, (extent.y0 + extent.y1) / 2
+        home = [box for box in boxes.values() if box.contains(*middle)]
+        assert len(home) == 1, text.get_text()
+        assert extent.x0 >= home[0].x0 - 1, text.get_text()
+        assert extent.x1 <= home[0].x1 + 1, text.get_text()
+
+
+@pytest.mark.parametrize("n_leaves", [1, 2, 3, 8, 31])
+def test_tree_is_readable_at_any_size(split, n_leaves):
+    grown = crank.fit(split[0], DIAMONDS, criterion="kendall", max_depth=7, prune=None)
+    m = grown.prune(n_leaves=n_leaves)
+    assert m.tree.n_leaves == n_leaves
+    ax = m.plot()
+    check_tree(ax, m)
+    assert ax.figure.get_size_inches()[0] < 26
+    sizes = {text.get_fontsize() for text in ax.texts if text.get_zorder() == 4}
+    assert min(sizes) >= 7.9
+
+
+@pytest.mark.parametrize("size", [(4, 2), (8, 8), (30, 3)])
+def test_tree_fits_the_axes_it_is_given(model, size):
+    ax = Figure(figsize=size, dpi=300).subplots()  # tiny letters round to whole pixels
+    assert model.plot(ax=ax) is ax
+    check_tree(ax, model)
+    assert not plt.get_fignums()
+
+
+def test_long_rules_are_cut_and_never_overlap(split, ames):
+    oblique = crank.fit(split[0], DIAMONDS, learner="logistic", max_depth=3, prune=None)
+    check_tree(oblique.plot(), oblique)
+    many = crank.fit(ames, "price ~ Neighborhood + `Exterior.1st`", max_depth=4, prune=None)
+    ax = many.plot()
+    check_tree(ax, many)
+    assert any(text.get_text().endswith("…") for text in ax.texts)
+
+
+def test_tree_shows_rules_counts_and_leaves_in_their_order(model):
+    ax = model.plot()
+    shown = [text.get_text() for text in ax.texts]
+    assert shown[0] == "log(carat) > " + shown[0].split()[-1]
+    assert f"n {model.training.n:,}" in shown
+    for leaf, row in model.tidy().iterrows():
+        assert f"leaf {leaf}" in shown
+        assert f"n {row['n']:,}" in shown
+    boxes = tree_patches(ax)
+    brightness = [sum(boxes[f"leaf {k}"].get_facecolor()[:3]) for k in range(model.tree.n_leaves)]
+    assert brightness == sorted(brightness)
+    place = [
+        boxes[f"leaf {model.tree.leaf_of_node[i]}"].get_x() for i in model.tree.oriented_leaves
+    ]
+    assert place == sorted(place)
+    assert shown.count("yes") == shown.count("no") == model.tree.n_leaves - 1
+
+
+def test_dollar_signs_in_names_are_not_mathematics(toy):
+    frame = toy.rename(columns={"x1": "cost $", "y": "$gain$"})
+    m = crank.fit(frame, "`$gain$` ~ `cost $` + x2", max_depth=2, prune=None)
+    check_tree(m.plot(), m)
+
+
+def test_fold_keeps_every_line_within_its_width():
+    text = "a in {bb, ccc, dddddddddddddddd, e}"
+    for width in range(4, 40):
+        for lines in (1, 2, 3):
+            folded = fold(text, width, lines, len)
+            assert len(folded) <= lines
+            assert all(len(line) <= width for line in folded)
+            if all("…" not in line for line in folded):
+                assert " ".join(folded) == text
+
+
+def test_iroc_shows_each_model_with_the_area_of_its_own_curve(model, split):
+    test = split[1]
+    small = model.prune(n_leaves=2)
+    for weighting in ("triple", "uniform"):
+        ax = plots.plot_iroc({"full": model, "small": small}, test, weighting=weighting, band=False)
+        assert len(ax.lines) == 3
+        np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 0], [1, 1]])
+        labels = [text.get_text() for text in ax.get_legend().get_texts()]
+        for label, m, name in zip(labels, (model, small), ("full", "small"), strict=True):
+            area = crank.metrics.iauc(test["price"], m.predict(test), weighting=weighting)
+            assert label == f"{name} (IAUC {area:.3f})"
+        for line in ax.lines[1:]:
+            alpha, iroc = line.get_data()
+            assert (alpha[0], iroc[0], alpha[-1], iroc[-1]) == (0, 0, 1, 1)
+            assert (np.diff(iroc) >= 0).all()
+        assert weighting in ax.get_ylabel()
+
+
+def test_iroc_band_holds_the_curve_and_is_left_out_of_large_data(model, split, monkeypatch):
+    few = split[1].iloc[:150]
+    ax = model.plot_iroc(few)
+    assert len(ax.collections) == 1
+    from crank.report import plot_curves
+
+    monkeypatch.setattr(plot_curves, "MOST_BOOTSTRAPPED", 100)
+    assert not model.plot_iroc(few).collections
+    assert len(model.plot_iroc(few, band=True).collections) == 1
+
+
+def test_models_without_names_get_distinct_ones(model, split):
+    ax = plots.plot_iroc([model, model.prune(n_leaves=3)], split[1], band=False)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels[0].startswith("1. kendall × stump")
+    assert labels[1].startswith("2. kendall × stump")
+    with pytest.raises(OptionError, match="no model"):
+        plots.plot_iroc([], split[1])
+
+
+def test_profile_draws_the_aucs_and_the_line_of_chance(model, split):
+    test = split[1]
+    ax = model.plot_profile(test)
+    profile = crank.metrics.auc_profile(test["price"], model.predict(test))
+    x, auc = ax.lines[0].get_data()
+    assert set(zip(x, auc, strict=True)) <= set(zip(profile.quantile, profile.auc, strict=True))
+    assert min(x[0], 1 - x[-1]) * len(test) >= 10
+    assert list(ax.lines[1].get_ydata()) == [0.5, 0.5]
+    assert len(ax.collections) == 1
+    assert not model.plot_profile(test, band=False).collections
+    assert ax.get_xlim() == (0, 1)
+
+
+def test_pruning_shows_the_path_the_limit_and_the_choices(model):
+    ax = model.plot_pruning()
+    table = model.pruning_path()
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), table["n_leaves"])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), table["training"])
+    drawn = next(c for c in ax.containers if hasattr(c, "lines"))
+    np.testing.assert_array_equal(drawn.lines[0].get_ydata(), table["heldout"])
+    best = model.validation.step
+    limit = table["heldout"][best] - table["se"][best]
+    assert any(np.allclose(line.get_ydata(), limit) for line in ax.lines)
+    labels = " ".join(text.get_text() for text in ax.get_legend().get_texts())
+    assert f"best: {table['n_leaves'][best]} leaves" in labels or "best and 1-se" in labels
+    assert f"this model: {model.tree.n_leaves} leaves" in labels
+
+
+def test_pruning_without_cross_validation_has_a_training_curve_only(split):
+    m = crank.fit(split[0], DIAMONDS, max_depth=3, prune=None)
+    ax = m.plot_pruning()
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["training (optimistic)", "this model: 8 leaves"]
+    assert ax.get_ylabel() == "IAUC"
+
+
+def test_leaves_are_boxplots_in_order(model, split):
+    test = split[1]
+    m = model.prune(n_leaves=6)
+    ax = m.plot_leaves(test)
+    leaf = m.predict(test, "leaf")
+    boxes = [patch for patch in ax.patches if str(patch.get_gid()).startswith("leaf")]
+    assert len(boxes) == 6
+    medians = [line.get_ydata()[0] for line in ax.lines if line.get_linewidth() == 1.4]
+    np.testing.assert_allclose(medians, [test["price"][leaf == k].median() for k in range(6)])
+    labels = [label.get_text().split() for label in ax.get_xticklabels()]
+    assert labels == [[str(k), str((leaf == k).sum())] for k in range(6)]
+
+
+def test_a_leaf_that_no_row_reaches_keeps_its_place(model, split):
+    best = split[1][model.predict(split[1], "leaf") == 0]
+    ax = model.plot_leaves(best)
+    labels = [label.get_text().split() for label in ax.get_xticklabels()]
+    assert labels[0] == ["0", str(len(best))]
+    assert labels[1] == ["1", "0"]
+    assert len(model.plot_calibration(best).collections[-1].get_offsets()) == 1
+
+
+def test_calibration_draws_mean_quantiles_of_training_and_test(model, split):
+    test = split[1]
+    m = model.prune(n_leaves=5)
+    points = m.plot_calibration(test).collections[-1].get_offsets()
+    position = (test["price"].rank() - 0.5) / len(test)
+    expected = position.groupby(m.predict(test, "leaf")).mean()
+    np.testing.assert_allclose(points[:, 0], m.tidy()["quantile"])
+    np.testing.assert_allclose(points[:, 1], expected)
+
+
+def test_importance_bars_are_the_table_and_add_up(model):
+    ax = model.plot_importance()
+    table = model.importance()
+    widths = [patch.get_width() for patch in ax.patches]
+    assert sum(widths) == pytest.approx(table["importance"].sum())
+    assert ax.get_yticklabels()[0].get_text() == table["term"][0]
+    few = model.plot_importance(most=1)
+    assert few.get_yticklabels()[1].get_text().endswith(("others", "other"))
+    assert sum(patch.get_width() for patch in few.patches) == pytest.approx(sum(widths))
+
+
+def test_score_over_a_number_follows_predict(model, split):
+    test = split[1]
+    x, score = model.plot_score("carat", test).lines[0].get_data()
+    assert (x[0], x[-1]) == (test["carat"].min(), test["carat"].max())
+    _, rows = feature_rows(model, "carat", test)
+    frame = pd.DataFrame(rows)
+    np.testing.assert_array_equal(score, model.predict(frame))
+    assert frame["clarity"].unique().tolist() == [test["clarity"].mode()[0]]
+    assert frame["depth"].unique().tolist() == [np.sort(test["depth"])[(len(test) - 1) // 2]]
+
+
+def test_score_over_categories_names_them(model, split):
+    ax = model.plot_score("cut", split[1], type="median")
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert labels == sorted(split[1]["cut"].unique())
+    assert ax.get_ylabel() == "median of price in the leaf"
+
+
+def test_score_over_few_numbers_and_booleans_shows_values_that_occur(toy):
+    frame = toy.assign(k=np.arange(len(toy)) % 3)
+    m = crank.fit(frame, "y ~ C(k) + flag + x1", max_depth=3, prune=None)
+    assert [label.get_text() for label in m.plot_score("k", frame).get_xticklabels()] == list("012")
+    assert len(m.plot_score("flag", frame).get_xticklabels()) == 2
+    assert len(m.plot_score("x1", frame).lines[0].get_xdata()) == 1000
+
+
+def test_wrong_features_and_types_are_named(model, split):
+    with pytest.raises(OptionError, match="Did you mean 'carat'"):
+        model.plot_score("carats", split[1])
+    with pytest.raises(OptionError, match="type='rank'"):
+        model.plot_score("carat", split[1], type="rank")
+    with pytest.raises(DataError, match="missing in all"):
+        model.plot_leaves(split[1].assign(price=np.nan))
+
+
+def test_every_plot_draws_on_the_axes_it_is_given(model, split):
+    test = split[1].iloc[:200]
+    calls = [
+        lambda ax: model.plot(ax=ax),
+        lambda ax: model.plot_iroc(test, band=False, ax=ax),
+        lambda ax: model.plot_profile(test, ax=ax),
+        lambda ax: model.plot_pruning(ax=ax),
+        lambda ax: model.plot_leaves(test, ax=ax),
+        lambda ax: model.plot_importance(ax=ax),
+        lambda ax: model.plot_score("carat", test, ax=ax),
+        lambda ax: model.plot_calibration(test, ax=ax),
+    ]
+    for call in calls:
+        ax = Figure().subplots()
+        assert call(ax) is ax
+    assert not plt.get_fignums()
+
+
+def test_polars_frames_can_be_plotted(model, split):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(split[1].iloc[:200].to_dict("list"))
+    assert len(model.plot_iroc(frame, band=False).lines) == 2
+    assert model.plot_score("cut", frame).lines
+
+
+def test_without_matplotlib_the_extra_is_named(model, monkeypatch):
+    from importlib import util
+
+    find = util.find_spec
+    monkeypatch.setattr(
+        util, "find_spec", lambda name, *rest: None if name == "matplotlib" else find(name, *rest)
+    )
+    for call in (model.plot, model.plot_pruning, model.plot_importance):
+        with pytest.raises(MissingExtraError, match=r"crank-rank\[plot\]"):
+            call()
+
+
+def test_importing_the_plots_does_not_import_matplotlib():
+    code = "import sys, crank.report.plots, crank.diagnose; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_examples_of_the_page_print_what_it_shows():
+    text = (DOCS / "plots.md").read_text(encoding="utf-8")
+    # the closing fence would count as expected output
+    source = "\n\n".join(re.findall(r"^```pycon\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    examples = doctest.DocTestParser().get_doctest(source, {}, "plots.md", "plots.md", 0)
+    assert len(examples.examples) == text.count("\n>>> ") > 5
+    report: list[str] = []
+    failed, _ = doctest.DocTestRunner().run(examples, out=report.append)
+    assert not failed, "".join(report)
