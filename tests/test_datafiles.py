@@ -1,0 +1,287 @@
+"""Data files: every piece of a file is read alike, and results appear complete or not at all."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import crank
+from crank.datafiles import (
+    Expected,
+    check_target,
+    expected_columns,
+    format_of,
+    open_output,
+    open_source,
+    read_columns,
+    read_frame,
+)
+from crank.datafiles import parquet as parquet_files
+from crank.datafiles.fields import MISSING_MARKS, as_column
+from crank.datafiles.formats import delimiter_of
+from crank.datafiles.output import replaced
+from crank.errors import DataError, MissingExtraError, OptionError
+
+NUMBER, TEXT, BOOLEAN = Expected("number"), Expected("text"), Expected("boolean")
+
+
+def pieces(path, expected, **options) -> list:
+    with open_source(path, expected, **options) as source:
+        return list(source.pieces)
+
+
+def test_a_column_is_read_alike_in_every_piece(tmp_path):
+    """The classic trap: codes that look like numbers, gaps and words that come late."""
+    path = tmp_path / "new.csv"
+    path.write_text("zip,n,flag\n01,1,True\n02,,false\n3,2.5,\nx,NA,1\n")
+    expected = {"zip": TEXT, "n": NUMBER, "flag": BOOLEAN}
+    for rows in (1, 2, 3, 4, 100):
+        found = pieces(path, expected, rows=rows)
+        assert [p.n_rows for p in found if p.n_rows] == [
+            min(rows, 4 - s) for s in range(0, 4, rows)
+        ]
+        columns = {n: np.concatenate([p.data[n] for p in found]) for n in expected}
+        assert columns["zip"].tolist() == ["01", "02", "3", "x"]
+        np.testing.assert_array_equal(columns["n"], [1.0, np.nan, 2.5, np.nan])
+        np.testing.assert_array_equal(columns["flag"], [1.0, 0.0, np.nan, 1.0])
+
+
+def test_numbers_are_read_to_the_last_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    x = np.concatenate(
+        [rng.normal(size=500), rng.random(500) * 10.0 ** rng.integers(-300, 300, 500)]
+    )
+    path = tmp_path / "x.csv"
+    path.write_text("x\n" + "\n".join(map(repr, x.tolist())) + "\n")
+    np.testing.assert_array_equal(read_columns(path, {"x": NUMBER})["x"], x)
+    np.testing.assert_array_equal(read_frame(path)["x"], x)
+
+
+def test_marks_of_missing_values_are_those_of_pandas():
+    from pandas._libs.parsers import STR_NA_VALUES
+
+    assert MISSING_MARKS == STR_NA_VALUES
+
+
+def test_a_level_that_looks_missing_is_a_level():
+    known = Expected("text", frozenset({"None", "a"}))
+    assert as_column(["None", "NA", "a", ""], known, "g", 1).tolist() == ["None", None, "a", None]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x,g\n1,a\nabc,b\n", "column 'x' holds 'abc' in row 2"),
+        ("x,g\n1_000,a\n", "column 'x' holds '1_000' in row 1"),
+        (
+            "x,g\n1,a\n2,b,c\n",
+            "row 2 (counted from 1, below the header) has 3 fields, the header 2",
+        ),
+        ("x,g\n1,a\n2\n", "row 2 (counted from 1, below the header) has 1 fields"),
+        ("x,x,g\n1,2,a\n", "2 columns of the data are called 'x'"),
+        ("X,g\n1,a\n", "column 'x' of the formula is not in the data. Columns: X, g."),
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ('x,g\n1,"a\n', "unexpected end of data"),
+    ],
+)
+def test_a_broken_csv_file_is_refused_with_the_place(tmp_path, text, says):
+    path = tmp_path / "new.csv"
+    path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        pieces(path, {"x": NUMBER, "g": TEXT}, rows=1)
+    assert says in str(caught.value)
+
+
+def test_a_word_that_is_neither_true_nor_false_is_refused(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("flag\nTRUE\nmaybe\n")
+    with pytest.raises(DataError, match=r"'maybe' in row 2.*needs true or false"):
+        pieces(path, {"flag": BOOLEAN})
+
+
+def test_other_encodings_packed_files_and_delimiters(tmp_path):
+    text = "größe\tg\n1,5\ta\n"
+    (tmp_path / "new.tsv.gz").write_bytes(gzip.compress(("\ufeff" + text).encode()))
+    data = read_columns(tmp_path / "new.tsv.gz", {"größe": TEXT})
+    assert data["größe"].tolist() == ["1,5"]
+    (tmp_path / "latin.csv").write_bytes("größe\n1\n".encode("latin-1"))
+    with pytest.raises(DataError, match="UTF-8"):
+        read_columns(tmp_path / "latin.csv", {"größe": NUMBER})
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"x\n" + b"1\n" * 9999)[:-20])
+    for read in (lambda p: read_columns(p, {"x": NUMBER}), read_frame):
+        with pytest.raises(DataError):
+            read(tmp_path / "cut.csv.gz")
+    (tmp_path / "semi.csv").write_text("x;y\n1;2\n")
+    assert read_columns(tmp_path / "semi.csv", {"y": NUMBER}, delimiter=";")["y"].tolist() == [2.0]
+    assert delimiter_of("a.tab") == "\t"
+    with pytest.raises(OptionError, match="one character"):
+        delimiter_of("a.csv", ";;")
+    with pytest.raises(OptionError, match=r"a\.xlsx.*Allowed: \.csv"):
+        format_of("a.xlsx")
+
+
+def test_quoted_fields_and_blank_lines(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text('g,x\n"a, ""b""\nc",1\n\nd,2\n\n')
+    (piece,) = [p for p in pieces(path, {"g": TEXT, "x": NUMBER}, keep=["g"]) if p.n_rows]
+    assert piece.data["g"].tolist() == ['a, "b"\nc', "d"]
+    assert piece.kept == {"g": ['a, "b"\nc', "d"]}
+
+
+def test_a_file_without_rows_has_one_empty_piece(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("x,g\n")
+    (piece,) = pieces(path, {"x": NUMBER}, keep=["g"])
+    assert piece.n_rows == 0
+    assert piece.data["x"].dtype == np.float64
+
+
+def test_a_fit_reads_what_looks_like_numbers_as_text_if_told(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("zip,x\n01,1\n02,2\n")
+    assert read_frame(path)["zip"].tolist() == [1, 2]
+    assert read_frame(path, text=["zip"])["zip"].tolist() == ["01", "02"]
+    with pytest.raises(DataError, match="'zipp' is not in the data"):
+        read_frame(path, text=["zipp"])
+    path.write_text("")
+    with pytest.raises(DataError, match="is empty"):
+        read_frame(path)
+    path.write_text("a,b\n1,2\n1,2,3\n")
+    with pytest.raises(DataError, match="cannot be read as CSV"):
+        read_frame(path)
+
+
+def test_what_a_model_expects_follows_its_levels(toy):
+    toy = toy.assign(
+        code=pd.Categorical(np.arange(len(toy)) % 3),
+        yes=pd.Categorical(np.arange(len(toy)) % 2 == 0),
+        n=np.arange(len(toy)) % 4,
+    )
+    m = crank.fit(toy, "y ~ x1 + g + flag + code + yes + C(n) + code:g", max_depth=2, prune=None)
+    found = expected_columns(m.design, m.response.variables)
+    assert {name: column.sort for name, column in found.items()} == {
+        "x1": "number",
+        "g": "text",
+        "flag": "boolean",
+        "code": "number",
+        "yes": "boolean",
+        "n": "number",
+        "y": "number",
+    }
+    assert found["g"].texts == {"a", "b", "c"}
+
+
+@pytest.fixture(params=["pyarrow", "polars"])
+def parquet_engine(request, monkeypatch):
+    pytest.importorskip(request.param)
+    monkeypatch.setattr(parquet_files, "engine", lambda: request.param)
+    monkeypatch.setattr("crank.datafiles.output.engine", lambda: request.param)
+    return request.param
+
+
+def test_parquet_comes_in_pieces_in_order(tmp_path, parquet_engine):
+    path = tmp_path / "new.parquet"
+    n = 1000
+    frame = pl.DataFrame({"id": np.arange(n), "x": np.arange(n) / 7, "g": ["a", "b"] * (n // 2)})
+    frame.write_parquet(path, row_group_size=137)
+    for rows in (100, 137, 2**62):
+        with open_source(path, {"x": NUMBER, "g": TEXT}, keep=["id"], rows=rows) as source:
+            assert source.n_rows == n
+            found = list(source.pieces)
+        assert max(p.n_rows for p in found) <= rows
+        tables = [crank.table.Table.read(p.data) for p in found]
+        np.testing.assert_array_equal(np.concatenate([t.numeric("x") for t in tables]), frame["x"])
+        np.testing.assert_array_equal(
+            np.concatenate([np.asarray(p.kept["id"]) for p in found]), frame["id"]
+        )
+    with pytest.raises(DataError, match=r"'z' of the formula is not in the data\. Columns: id, x"):
+        pieces(path, {"z": NUMBER})
+    frame.head(0).write_parquet(path)
+    (piece,) = pieces(path, {"x": NUMBER}, keep=["g"])
+    assert piece.n_rows == 0
+    assert len(read_frame(path)) == 0
+    path.write_bytes(b"PAR1 nonsense")
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        pieces(path, {"x": NUMBER})
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        read_frame(path)
+    with pytest.raises(FileNotFoundError):
+        pieces(tmp_path / "none.parquet", {"x": NUMBER})
+
+
+def test_parquet_is_written_piece_by_piece(tmp_path, parquet_engine):
+    target = tmp_path / "out.parquet"
+    with open_output(target) as out:
+        out.write({"id": ["07", "x"], "score": np.array([1.0, 2.0])})
+        out.write({"id": [], "score": np.array([])})
+        out.write({"id": ["08"], "score": np.array([0.1])})
+    found = pl.read_parquet(target)
+    assert found.to_dict(as_series=False) == {"id": ["07", "x", "08"], "score": [1.0, 2.0, 0.1]}
+    assert [p.name for p in tmp_path.iterdir()] == ["out.parquet"]
+
+    def interrupted():
+        with open_output(target) as out:
+            out.write({"id": ["1"], "score": np.array([1.0])})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert pl.read_parquet(target).equals(found)
+    assert [p.name for p in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def test_parquet_without_a_package_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_files, "find_spec", lambda _: None)
+    (tmp_path / "a.parquet").write_bytes(b"")
+    for attempt in (
+        lambda: read_frame(tmp_path / "a.parquet"),
+        lambda: pieces(tmp_path / "a.parquet", {"x": NUMBER}),
+        lambda: open_output(tmp_path / "b.parquet").__enter__(),
+    ):
+        with pytest.raises(MissingExtraError, match="pip install pyarrow"):
+            attempt()
+    assert [p.name for p in tmp_path.iterdir()] == ["a.parquet"]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz"])
+def test_csv_reads_back_bit_for_bit(tmp_path, name):
+    rng = np.random.default_rng(0)
+    target = tmp_path / name
+    x = rng.normal(size=100)
+    with open_output(target) as out:
+        out.write({"id": ["a,b", 'c"d'], "x": x[:2]})
+        out.write({"id": ["\t"] * 98, "x": x[2:]})
+    back = read_columns(target, {"id": TEXT, "x": NUMBER})
+    np.testing.assert_array_equal(back["x"], x)
+    assert back["id"].tolist()[:3] == ["a,b", 'c"d', "\t"]
+
+
+def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path):
+    target = tmp_path / "a.csv"
+    target.write_text("old")
+
+    def fail():
+        with open_output(target) as out:
+            out.write({"x": [1.0]})
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        fail()
+    assert target.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
+    with replaced(target) as temporary:
+        temporary.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
+
+
+def test_targets_are_checked_before_the_work(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        check_target(tmp_path)
+    with pytest.raises(FileNotFoundError, match="No such folder"):
+        check_target(tmp_path / "none" / "a.csv")
+    check_target(tmp_path / "a.csv")
+    check_target("-")
