@@ -165,7 +165,7 @@ class Tree:
             if node.split is not None and test is None:
                 return None
             tests.append(None if test is None else (test, node.left, node.right))
-        return RoutingTable.of(tests, max(node.depth for node in self.nodes))
+        return RoutingTable.of(tests)
 
     def apply(self, X: FloatArray) -> NDArray[np.intp]:
         """Route rows to their leaves, numbered best first from 0."""

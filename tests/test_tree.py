@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from crank.criteria import get_criterion
 from crank.grow import grow
+from crank.kernels.routing import ColumnTest, RoutingTable
 from crank.plugins.base import TrainingMatrix
 from crank.plugins.stump import Stump
 from crank.ranks import rank
@@ -94,6 +95,20 @@ def test_every_way_of_routing_finds_the_same_leaves(levels, dtype):
         assert tree.routing._all_at_once(rows).tolist() == expected
         assert tree.routing._compiled(rows).tolist() == expected
     assert (tree.apply(new) == tree.leaf_of_node[expected]).all()
+
+
+def test_routing_refuses_what_it_could_not_read():
+    tree, X, _ = grown(9)
+    with pytest.raises(IndexError, match="X has 1"):
+        tree.apply(X[:, :1])
+    test = ColumnTest(0, 0.0, True, None, False)
+    for left, right in [(0, 1), (1, 3), (-1, 2)]:
+        with pytest.raises(IndexError, match="children"):
+            RoutingTable.of([(test, left, right), None, None])
+    with pytest.raises(IndexError, match="column -1"):
+        RoutingTable.of([(test._replace(column=-1), 1, 2), None, None])
+    huge = test._replace(levels=((0, 10**12), (1,)))
+    assert RoutingTable.of([(huge, 1, 2), None, None]) is None
 
 
 def test_rank_order_sorts_the_same_leaves_by_mean_rank():

@@ -22,6 +22,9 @@ MANY_ROWS = 100_000
 MANY_ROWS_LOADED = 2_000
 """From here the compiled kernel is worth using if numba has been loaded anyway."""
 
+MOST_LEVELS = 2**16
+"""Codes that a table lists; trees with larger ones are routed by their rules."""
+
 BELOW, ABOVE, MISSING = 0, 1, 2
 """Where a row turns at a node: not above the threshold, above it, the value being missing."""
 
@@ -65,22 +68,32 @@ class RoutingTable:
     depth: int
 
     @classmethod
-    def of(cls, tests: Sequence[tuple[ColumnTest, int, int] | None], depth: int) -> RoutingTable:
-        """Build a table from each node's test and children; None for a leaf."""
+    def of(cls, tests: Sequence[tuple[ColumnTest, int, int] | None]) -> RoutingTable | None:
+        """Build a table from each node's test and children; None for a leaf.
+
+        Returns None if a test has more levels than a table should list.
+        """
         n = len(tests)
         column, threshold = np.zeros(n, dtype=np.intp), np.full(n, np.inf)
         child = np.repeat(np.arange(n), 3)
         offset, width = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+        depth = [0] * n
         turns: list[int] = []
         for i, node in enumerate(tests):
             if node is None:
                 continue
             test, left, right = node
+            # the compiled kernel looks no index up twice: what it reads must be there
+            if test.column < 0 or not (i < left < n and i < right < n):
+                raise IndexError(f"node {i} tests column {test.column}, children {left}, {right}")
+            depth[left] = depth[right] = depth[i] + 1
             column[i] = test.column
             low, high = right, left
             if test.levels is not None:
-                offset[i] = len(turns)
-                width[i] = 1 + max((c for codes in test.levels for c in codes), default=-1)
+                codes = [c for side in test.levels for c in side]
+                if codes and (min(codes) < 0 or max(codes) >= MOST_LEVELS):
+                    return None
+                offset[i], width[i] = len(turns), 1 + max(codes, default=-1)
                 turn = np.full(width[i], MISSING)
                 turn[list(test.levels[0])], turn[list(test.levels[1])] = ABOVE, BELOW
                 turns += turn.tolist()
@@ -93,18 +106,25 @@ class RoutingTable:
                 threshold[i] = np.nextafter(test.threshold, -np.inf)
                 low, high = left, right
             child[3 * i : 3 * i + 3] = low, high, left if test.missing_left else right
-        turn_table = np.array(turns, dtype=np.intp)
-        return cls(column, threshold, child, offset, width, turn_table, depth)
+        table = np.array(turns, dtype=np.intp)
+        return cls(column, threshold, child, offset, width, table, max(depth))
 
     def route(self, X: NDArray[Any]) -> NDArray[np.intp]:
         """Return the leaf, as a node's index, that each row reaches."""
         n = len(X)
+        if X.shape[1] <= self.last_column:
+            raise IndexError(f"the tree reads column {self.last_column}; X has {X.shape[1]}")
         if n <= FEW_ROWS:
             return self._one_by_one(X)
         many = MANY_ROWS_LOADED if "numba" in sys.modules else MANY_ROWS
         if n >= many and X.dtype in (np.float64, np.float32) and numba_works():
             return self._compiled(X)
         return self._all_at_once(X)
+
+    @cached_property
+    def last_column(self) -> int:
+        """The largest column that is read, −1 if none is."""
+        return int(self.column.max()) if self.depth else -1
 
     @cached_property
     def _lists(self) -> tuple[list[Any], ...]:
