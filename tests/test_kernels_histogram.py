@@ -261,6 +261,22 @@ def test_without_numba_numpy_serves_any_size_with_one_warning(monkeypatch):
     compiler.numba_works.cache_clear()
 
 
+def test_kernels_compile_where_nothing_can_be_stored(monkeypatch):
+    import numba
+
+    asked = []
+
+    def njit(signature=None, *, cache=False, **options):
+        asked.append(cache)
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return lambda function: function
+
+    monkeypatch.setattr(numba, "njit", njit)
+    assert compiler.kernel(len) is len
+    assert asked == [True, False]
+
+
 def test_small_fits_never_load_numba():
     program = """
 import sys
