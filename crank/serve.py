@@ -137,8 +137,6 @@ class Scorer:
         if self._matrix:
             return self._matrix_feed(data)
         table = Table.read(data)
-        for name in self._types:
-            table.require(name)
         return {
             name: _READERS[type](table, name, self._marks[name]).reshape(-1, 1)
             for name, type in self._types.items()
@@ -184,13 +182,16 @@ def _read(path: Path) -> bytes:
 
 def _double(table: Table, name: str, mark: str) -> NDArray[np.float64]:
     """Read a column of numbers, refusing infinite ones as `predict` does."""
-    if table.kind(name) == "category":
+    try:
+        values = table.numeric(name).astype(np.float64, copy=False)
+    except DataError:
         codes, levels = table.codes(name)
         if any(isinstance(level, str) for level in levels):
-            table.numeric(name)  # raises
-        return np.array([*map(float, levels), np.nan])[codes]
-    values = table.numeric(name).astype(np.float64, copy=False)
-    if np.isinf(values).any():
+            raise
+        return np.array([*map(float, levels), np.nan])[codes]  # categories of numbers
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(values.sum())
+    if not finite and np.isinf(values).any():
         raise DataError(
             f"column {name!r} holds infinite values. Replace them by numbers, or by missing "
             "values (NaN)."

@@ -1,0 +1,96 @@
+"""A depth-8 stump tree in ONNX Runtime against scikit-learn's tree, interleaved in one process.
+
+Run ``python benchmarks/serving.py``; it writes a Markdown table of times and ratios. One thread
+each. ``--rows 1000 --repeat 2`` for a quick look.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import sklearn
+from sklearn.tree import DecisionTreeRegressor
+
+import crank
+from crank.serve import Scorer
+
+Task = Callable[[], object]
+COLUMNS = 10
+DEPTH = 8
+
+
+def timed(tasks: dict[str, Task], repeat: int, inner: int) -> dict[str, float]:
+    """Best wall seconds of one call; the tasks take turns."""
+    best = dict.fromkeys(tasks, np.inf)
+    for task in tasks.values():
+        task()
+    for _ in range(repeat):
+        for name, task in tasks.items():
+            start = time.perf_counter()
+            for _ in range(inner):
+                task()
+            best[name] = min(best[name], (time.perf_counter() - start) / inner)
+    return best
+
+
+def sample(n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(n, COLUMNS)), columns=[f"x{j}" for j in range(COLUMNS)])
+    frame["y"] = np.sin(2 * frame["x0"]) + frame["x1"] * frame["x2"] + rng.normal(size=n)
+    return frame
+
+
+def tasks_for(n: int) -> dict[str, Task]:
+    train = sample(20_000)
+    model = crank.fit(train, "y ~ .", criterion="kendall", max_depth=DEPTH, prune=None)
+    names = [name for name in train.columns if name != "y"]
+    peer = DecisionTreeRegressor(max_depth=DEPTH).fit(train[names].to_numpy(), train["y"])
+    columns, matrix = Scorer(model.to_onnx()), Scorer(model.to_onnx(form="matrix"))
+    rows = sample(n)[names]
+    X = np.ascontiguousarray(rows.to_numpy())
+    feeds, plain = columns.feeds(rows), {name: rows[name].to_numpy() for name in names}
+    expected = model.predict(rows)
+    assert np.array_equal(columns(rows), expected)
+    assert np.array_equal(matrix(X), expected)
+    return {
+        "scikit-learn, ndarray": lambda: peer.predict(X),
+        "ONNX Runtime, columns": lambda: columns.session.run(["score"], feeds),
+        "ONNX Runtime, matrix": lambda: matrix.session.run(["score"], {"X": X}),
+        "Scorer, dict of arrays": lambda: columns(plain),
+        "Scorer, data frame": lambda: columns(rows),
+        "Scorer, matrix": lambda: matrix(X),
+        "crank predict, data frame": lambda: model.predict(rows),
+    }
+
+
+def table(sizes: list[int], repeat: int) -> Iterator[str]:
+    yield "| rows | path | µs a call | times scikit-learn's |"
+    yield "|---:|---|---:|---:|"
+    for n in sizes:
+        best = timed(tasks_for(n), repeat, inner=max(1, 200 // (n + 1)))
+        peer = best["scikit-learn, ndarray"]
+        for name, seconds in best.items():
+            yield f"| {n:,} | {name} | {1e6 * seconds:,.1f} | {seconds / peer:.3f} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--repeat", type=int, default=60)
+    options = parser.parse_args()
+    print(
+        f"Python {platform.python_version()}, onnxruntime {onnxruntime.__version__}, "
+        f"scikit-learn {sklearn.__version__}, {platform.machine()}\n"
+    )
+    for line in table([1, 100, options.rows], options.repeat):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""The Node example scores a file as Python does."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import crank
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "node-scoring"
+QUIET = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+IMPATIENT = ["--fetch-retries=0", "--fetch-timeout=60000"]
+
+
+@pytest.fixture(scope="module")
+def folder(pytestconfig) -> Path:
+    """The example with its package installed; kept between runs in pytest's cache."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        pytest.skip("node and npm are not installed")
+    target = pytestconfig.cache.mkdir("node-scoring")
+    for name in ("package.json", "score.mjs"):
+        shutil.copy(EXAMPLE / name, target)
+    if not (target / "node_modules" / "onnxruntime-web" / "package.json").exists():
+        install = [npm, "install", *QUIET, *IMPATIENT]
+        try:
+            done = subprocess.run(install, cwd=target, capture_output=True, text=True, timeout=240)
+        except subprocess.TimeoutExpired:
+            pytest.skip("npm install took too long")
+        if done.returncode:
+            pytest.skip(f"onnxruntime-web cannot be had from npm: {done.stderr.strip()[-300:]}")
+    return target
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(11)
+    n = 300
+    frame = pd.DataFrame(
+        {
+            "carat": rng.lognormal(size=n),
+            "cut": rng.choice(["Fair", "Good", "Très bien"], n),
+            "boxed": rng.random(n) < 0.5,
+            "count": rng.integers(0, 5, n),
+        }
+    )
+    effect = frame["cut"].map({"Fair": -1.0, "Good": 0.0, "Très bien": 1.0})
+    frame["price"] = np.log(frame["carat"]) + effect + 0.5 * frame["boxed"] * frame["count"]
+    frame["price"] += 0.2 * rng.normal(size=n)
+    frame.loc[rng.random(n) < 0.1, "carat"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "cut"] = None
+    return frame
+
+
+def run(folder: Path, model: Path, rows: Path) -> subprocess.CompletedProcess[str]:
+    command = ["node", "score.mjs", str(model), str(rows)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def as_json(frame: pd.DataFrame) -> str:
+    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return json.dumps(records)
+
+
+CASES = [
+    ("stump", "price ~ carat + cut + boxed + C(count)"),
+    ("logistic", "price ~ log(carat) + cut * boxed + bs(count, df=3)"),
+]
+
+
+def test_node_gives_the_same_scores(folder, frame, tmp_path):
+    """One test, so that tests running side by side do not install the package twice."""
+    new = frame.drop(columns="price")
+    new.loc[::19, "cut"] = "unseen"
+    rows = tmp_path / "rows.json"
+    rows.write_text(as_json(new), encoding="utf-8")
+    for learner, formula in CASES:
+        model = crank.fit(frame, formula, learner=learner, max_depth=4, prune=None)
+        model.to_onnx(tmp_path / "m.onnx")
+        done = run(folder, tmp_path / "m.onnx", rows)
+        assert done.returncode == 0, done.stderr
+        got = pd.DataFrame(json.loads(done.stdout))
+        assert np.array_equal(got["score"], model.predict(new, unknown="missing"))
+        assert np.array_equal(got["leaf"], model.predict(new, "leaf", unknown="missing"))
+    rows.write_text('[{"cut": "Fair", "boxed": true, "count": 1}]', encoding="utf-8")
+    failed = run(folder, tmp_path / "m.onnx", rows)
+    assert failed.returncode == 1
+    assert 'row 0 lacks the column "carat"' in failed.stderr
