@@ -41,6 +41,18 @@ def grow(
     -------
     Tree
         With the oriented leaf order.
+
+    Examples
+    --------
+    >>> from crank.criteria import get_criterion
+    >>> from crank.plugins.stump import Stump
+    >>> from crank.ranks import rank
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> ranks = rank(np.array([10.0, 30.0, 20.0, 40.0]))
+    >>> options = {"max_depth": 1, "min_samples_leaf": 1}
+    >>> tree = grow(TrainingMatrix(X, (0,)), ranks, Stump(), get_criterion("kendall"), **options)
+    >>> tree.nodes[0].split.rule.describe(["x"]), tree.score(X).tolist()
+    ('x > 1.5', [1.0, 2.0, 2.0, 2.0])
     """
     splitter = bind(learner, data)
     try:

@@ -105,6 +105,14 @@ class Tree:
     pairs, triples : float
         Weight of all ordered pairs and triples of the training sample.
     leaf_order : {"oriented", "rank"}
+
+    Examples
+    --------
+    >>> leaf = Node(depth=0, place=0, n=3, weight=3.0, quantile=0.5,
+    ...             y_lower=1.0, y_median=2.0, y_upper=3.0)
+    >>> tree = Tree((leaf,), depth=0, pairs=3.0, triples=1.0)
+    >>> tree.n_leaves, tree.figure("kendall"), tree.score(np.zeros((2, 1))).tolist()
+    (1, 0.5, [1.0, 1.0])
     """
 
     nodes: tuple[Node, ...]
