@@ -3,8 +3,6 @@
 import dataclasses
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -187,39 +185,6 @@ def test_layout_and_key_order_do_not_matter(small):
     )
     whole["nodes"] = [node | {"weight": int(node["weight"])} for node in whole["nodes"]]
     assert crank.from_json(json.dumps(whole)).to_json() == text
-
-
-BARE = """
-import sys
-BLOCKED = set("lightgbm sklearn formulaic numba scipy pandas narwhals statsmodels".split())
-class Blocker:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in BLOCKED:
-            raise ModuleNotFoundError(name)
-sys.meta_path.insert(0, Blocker())
-import json
-import crank
-columns = json.load(open(sys.argv[1]))
-for path in sys.argv[2:]:
-    print(json.dumps(crank.load(path).predict(columns).tolist()))
-print(sorted(BLOCKED & set(sys.modules)))
-"""
-
-
-def test_scoring_a_loaded_model_needs_numpy_alone(toy, tmp_path):
-    rows = toy.drop(columns="y").head(50)
-    (tmp_path / "rows.json").write_text(json.dumps(rows.to_dict(orient="list")))
-    expected = []
-    for learner in LEARNERS:
-        m = crank.fit(toy, FORMULAS[0], learner=learner, max_depth=3, prune=None)
-        m.to_json(tmp_path / f"{learner}.json")
-        expected.append(m.predict(rows).tolist())
-    files = [str(tmp_path / f"{learner}.json") for learner in LEARNERS]
-    command = [sys.executable, "-c", BARE, str(tmp_path / "rows.json"), *files]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    *scores, loaded = done.stdout.splitlines()
-    assert [json.loads(line) for line in scores] == expected
-    assert loaded == "[]"
 
 
 def test_a_model_with_the_users_functions_is_not_saved(toy):

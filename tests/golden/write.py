@@ -1,0 +1,86 @@
+"""Add golden model files and what they score; never replaces one."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+import crank
+from crank.plugins.sklearn import SklearnLearner
+
+HERE = Path(__file__).parent
+FOREST = RandomForestClassifier(n_estimators=3, max_depth=2, random_state=0)
+MODELS = {
+    "stump": ("y ~ x + log(z) + g + flag + g:h", {"criterion": "iauc", "leaf_order": "rank"}),
+    "stump-pruned": ("sqrt(y + 9) ~ x + z + C(k) + g", {"prune": "1se", "weights": "w"}),
+    "tree": ("y ~ x + z + g", {"learner": "tree", "learner_params": {"max_depth": 2}}),
+    "logistic": ("y ~ poly(x, 2) + bs(z, df=4) + g*flag", {"learner": "logistic"}),
+    "svm": ("y ~ x + z + scale(k)", {"learner": "svm", "learner_params": {"C": 0.5}}),
+    "svm-linear": ("y ~ center(x) + z", {"learner": "svm", "learner_params": {"kernel": "linear"}}),
+    "lightgbm": (
+        "y ~ x + z + {x * z} + g",
+        {"learner": "lightgbm", "learner_params": {"n_estimators": 5, "num_leaves": 4}},
+    ),
+    "sklearn-linear": ("y ~ z + k", {"learner": SklearnLearner(LogisticRegression())}),
+    "sklearn-forest": (
+        "y ~ z + k + h",
+        {"learner": "sklearn", "learner_params": {"estimator": FOREST}},
+    ),
+}
+
+
+def sample(n: int = 200) -> pd.DataFrame:
+    """Numbers, text, flags and gaps."""
+    rng = np.random.default_rng(2017)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=n).round(3),
+            "z": rng.uniform(0.5, 3.0, n).round(3),
+            "k": rng.integers(1, 5, n),
+            "g": rng.choice(["a", "b", "ç", "01"], n),
+            "h": rng.choice(["u", "v"], n),
+            "flag": rng.random(n) < 0.5,
+            "w": rng.integers(1, 4, n),
+        }
+    )
+    effect = frame["g"].map({"a": 0.0, "b": 1.0, "ç": -1.0, "01": 0.3})
+    frame["y"] = (frame["x"] + np.log(frame["z"]) + effect + 0.3 * rng.normal(size=n)).round(3)
+    frame.loc[::11, "x"] = np.nan
+    frame.loc[::13, "g"] = None
+    return frame
+
+
+def columns(frame: pd.DataFrame) -> dict[str, list]:
+    """Write a frame as plain columns, gaps as None."""
+    gaps = frame.astype(object).where(frame.notna(), None)
+    return {name: gaps[name].tolist() for name in gaps}
+
+
+def main(folder: str, *names: str) -> None:
+    """Fit the named models, or all that the folder lacks, and pin their scores."""
+    frame = sample()
+    rows = frame.drop(columns=["w"]).head(60)
+    target = HERE / folder
+    target.mkdir(exist_ok=True)
+    stored = HERE / "rows.json"
+    if not stored.exists():
+        stored.write_text(json.dumps(columns(rows), indent=0) + "\n", encoding="utf-8")
+    data = json.loads(stored.read_text(encoding="utf-8"))
+    for name in names or MODELS:
+        if (target / f"{name}.json").exists():
+            continue
+        formula, options = MODELS[name]
+        m = crank.fit(frame, formula, **{"max_depth": 3, "prune": None, "cv": 5} | options)
+        m.to_json(target / f"{name}.json")
+        pinned = {kind: m.predict(data, kind).tolist() for kind in ("score", "leaf", "median")}
+        text = json.dumps(pinned) + "\n"
+        (target / f"{name}.scores.json").write_text(text, encoding="utf-8")
+        print(name, m)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

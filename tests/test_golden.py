@@ -1,0 +1,69 @@
+"""Files of earlier versions load, and score what they scored when they were written."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import crank
+
+GOLDEN = Path(__file__).parent / "golden"
+FILES = sorted(p for p in GOLDEN.glob("format-*/*.json") if not p.name.endswith(".scores.json"))
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, list]:
+    return json.loads((GOLDEN / "rows.json").read_text(encoding="utf-8"))
+
+
+def test_every_built_in_learner_has_a_golden_file():
+    stored = {json.loads(path.read_text())["learner"]["name"] for path in FILES}
+    assert stored >= {"stump", "tree", "logistic", "svm", "lightgbm", "sklearn"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_a_golden_file_scores_what_it_always_did(path, rows):
+    m = crank.load(path)
+    pinned = json.loads(path.with_suffix(".scores.json").read_text())
+    for type_, values in pinned.items():
+        np.testing.assert_array_equal(m.predict(rows, type_), values)
+    assert len(set(pinned["leaf"])) > 1
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_a_golden_file_can_be_read_pruned_and_written_again(path, rows):
+    m = crank.load(path)
+    assert m.formula in str(m.summary())
+    assert m.prune(n_leaves=2).tree.n_leaves <= 2
+    assert set(m.evaluate(rows).index) >= {"kendall", "iauc"}
+    again = crank.from_json(m.to_json())
+    np.testing.assert_array_equal(again.predict(rows), m.predict(rows))
+
+
+BARE = """
+import sys
+BLOCKED = set("lightgbm sklearn formulaic numba scipy pandas narwhals statsmodels".split())
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Blocker())
+import json
+import crank
+rows = json.load(open(sys.argv[1]))
+for path in sys.argv[2:]:
+    print(json.dumps(crank.load(path).predict(rows).tolist()))
+print(sorted(BLOCKED & set(sys.modules)))
+"""
+
+
+def test_scoring_a_stored_model_needs_numpy_alone():
+    command = [sys.executable, "-c", BARE, str(GOLDEN / "rows.json"), *map(str, FILES)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    *scores, loaded = done.stdout.splitlines()
+    pinned = [json.loads(p.with_suffix(".scores.json").read_text())["score"] for p in FILES]
+    assert [json.loads(line) for line in scores] == pinned
+    assert loaded == "[]"
