@@ -3,10 +3,13 @@
 import io
 import json
 import os
+import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -357,3 +360,29 @@ def test_progress_is_for_terminals(folder, frame, monkeypatch):
     terminal.truncate(0)
     assert main(["score", "m.json", "data.csv", "-o", "s.csv"]) == 0
     assert terminal.getvalue() == ""
+
+
+def test_the_commands_of_the_manual_run(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("onnxruntime")
+    from crank.demo import diabetes
+
+    monkeypatch.chdir(tmp_path)
+    for frame, name in zip(diabetes(), ("train.csv", "new.csv"), strict=True):
+        frame.to_csv(name, index=False)
+    page = Path(cli.__file__).parents[1] / "docs" / "cli.md"
+    blocks = re.findall(r"^```sh\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    commands = [shlex.split(line) for block in blocks for line in block.splitlines()]
+    assert len(commands) >= 10
+    for program, *arguments in commands:
+        assert program == "crank"
+        assert main(arguments) == 0, capsys.readouterr().err
+    assert "SELECT" in Path("score.sql").read_text()
+
+
+def test_the_manual_names_every_option_of_a_fit():
+    page = (Path(cli.__file__).parents[1] / "docs" / "cli.md").read_text()
+    fit = cli.parser()._subparsers._group_actions[0].choices["fit"]
+    hidden = {"--help", "--debug", "--delimiter", "--output", "--quiet"}
+    for action in fit._actions:
+        for option in action.option_strings:
+            assert option in page or option in hidden or len(option) == 2
