@@ -11,16 +11,17 @@ PACKAGE = Path(crank.__file__).parent
 
 # From the bottom up; a module may import from its own row and from rows above it in this list.
 LAYERS = [
-    {"errors", "_version", "progress", "files"},
-    {"table", "columns", "expressions", "factors", "reader", "design", "formula", "weights"},
-    {"ranks", "kernels.exact", "kernels.order", "kernels"},
-    {"criteria", "metrics", "plugins.base", "tree", "splitter", "plugins"},
-    {"options", "grow", "prune", "datasets", "testing"},
+    {"_version", "errors", "files", "progress"},
+    {"columns", "design", "expressions", "factors", "formula", "operations"}
+    | {"reader", "response", "stored_design", "table", "weights"},
+    {"kernels", "ranks"},
+    {"criteria", "metrics", "passes", "compiled_passes", "plugins", "splitter", "tree"},
+    {"datasets", "grow", "options", "prune", "testing"},
     {"validate"},
     {"procedure"},
-    {"evaluate", "model", "report", "estimators"},
-    {"api"},
-    {"demo"},
+    {"estimators", "evaluate", "export", "model", "permutation", "report", "serve"},
+    {"api", "comparison", "diagnose"},
+    {"datafiles", "demo", "paper", "scoring"},
     {"cli"},
 ]
 HEAVY = [

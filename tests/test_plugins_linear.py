@@ -29,7 +29,9 @@ def fit(learner, X, label, weight=None, seed=0):
 
 
 @pytest.mark.parametrize(
-    "learner", [Logistic(), Logistic(C=100.0), SupportVector(kernel="linear")], ids=repr
+    "learner",
+    [Logistic(), Logistic(C=100.0), SupportVector(kernel="linear")],
+    ids=["logistic", "weak penalty", "linear svm"],
 )
 def test_linear_learners_keep_the_contract(learner):
     check_learner(learner)
