@@ -20,6 +20,7 @@ from crank.errors import CrankError, OptionError
 CRITERIA = ("crank", "kendall", "iauc", "spearman")
 TYPES = ("score", "leaf", "quantile", "median")
 DIALECTS = ("duckdb", "postgres", "sqlite")
+BROKEN_PIPE = 141  # what shells report of a program that SIGPIPE ended
 DATA_HELP = "CSV or Parquet, by its extension; - for CSV from standard input"
 
 
@@ -274,7 +275,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # what is still buffered would fail again when Python exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
+        return BROKEN_PIPE
     except Exception as error:
         if arguments.debug:
             raise

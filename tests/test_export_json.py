@@ -349,6 +349,9 @@ def test_hostile_bytes_are_refused(small, tmp_path):
         path.write_bytes(raw)
         with pytest.raises(ModelFileError):
             crank.load(path)
+    (tmp_path / "m.onnx").write_bytes(b"\x08\x08\x12\x05crank\xff")
+    with pytest.raises(ModelFileError, match=r"m\.onnx.*crank\.serve\.Scorer"):
+        crank.load(tmp_path / "m.onnx")
     with pytest.raises(ModelFileError, match="folder"):
         crank.load(tmp_path)
     with pytest.raises(FileNotFoundError):

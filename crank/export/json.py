@@ -94,7 +94,9 @@ def load(path: str | Path) -> RankingModel:
     try:
         return from_json(read_file(path))
     except ModelFileError as error:
-        raise ModelFileError(f"{str(path)!r} is not a usable model file: {error}") from error
+        onnx = Path(path).suffix.lower() == ".onnx"
+        hint = " An ONNX graph is for crank.serve.Scorer, or crank score." if onnx else ""
+        raise ModelFileError(f"{str(path)!r} is not a usable model file: {error}{hint}") from error
 
 
 def from_json(text: str | bytes) -> RankingModel:
