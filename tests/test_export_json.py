@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -508,3 +509,70 @@ def test_the_document_says_what_it_is(small):
     assert set(document) == set(model_schema()["required"])
     assert [leaf["score"] for leaf in document["leaves"]] == small.tree.scores.tolist()
     assert lay_out(document) == small.to_json()
+
+
+PLUGIN = """
+import numpy as np
+from crank.plugins.base import SplitLearner, SplitRule
+
+class SignRule(SplitRule):
+    def __init__(self, column, scale=1.0):
+        self.column, self.scale = column, scale
+    def decision(self, X):
+        return X[:, self.column] * self.scale
+    def to_dict(self):
+        return {"column": self.column, "scale": self.scale}
+    @classmethod
+    def from_dict(cls, d):
+        return cls(d["column"], d.get("scale", 1.0))
+    def credit(self):
+        return {self.column: 1.0}
+
+class Sign(SplitLearner):
+    description = "the sign of the first column"
+    rule = SignRule
+    def fit(self, X, label, weight, *, rng):
+        return SignRule(0)
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """Install a distribution with a learner of its own, as far as discovery can tell."""
+    (tmp_path / "signlearner.py").write_text(PLUGIN)
+    about = tmp_path / "signlearner-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: signlearner\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[crank.learners]\nsign = signlearner:Sign\n")
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        yield patch
+    sys.modules.pop("signlearner", None)
+
+
+def test_a_plugins_model_loads_where_the_plugin_is_installed(toy, plugin):
+    m = crank.fit(toy, "y ~ x1 + x2", learner="sign", max_depth=1, prune=None)
+    text = m.to_json()
+    back = crank.from_json(text)
+    np.testing.assert_array_equal(back.predict(toy), m.predict(toy))
+    assert str(back.summary()) == str(m.summary())
+    # a rule of an earlier version of the plugin, before it had a scale
+    document = json.loads(text)
+    del document["nodes"][0]["split"]["rule"]["scale"]
+    np.testing.assert_array_equal(crank.from_json(stamped(document)).predict(toy), m.predict(toy))
+    for rule in ({"column": 9}, {"column": 0, "scale": 1e999}, {"column": "0"}, {}, {"column": []}):
+        document["nodes"][0]["split"]["rule"] = rule
+        with pytest.raises(ModelFileError):
+            crank.from_json(json.dumps(document | {"fingerprint": safe_fingerprint(document)}))
+    plugin.undo()
+    with pytest.raises(
+        ModelFileError, match=r"no split learner named 'sign'\..*Install the package"
+    ):
+        crank.from_json(text)
+
+
+def safe_fingerprint(document) -> str:
+    try:
+        return fingerprint(document)
+    except ModelFileError:
+        return ""

@@ -16,7 +16,7 @@ import numpy as np
 
 from crank._version import __version__
 from crank.design import DesignSpec
-from crank.errors import CrankError, ModelFileError
+from crank.errors import CrankError, ModelFileError, UnknownLearnerError
 from crank.export.json_claims import check_claims
 from crank.export.json_rules import RuleReader, require_installed
 from crank.export.json_text import fingerprint, lay_out, parse, read_file
@@ -250,7 +250,10 @@ def _model(stored: dict[str, Any]) -> RankingModel:
     about = stored["learner"]
     params = {name: _setting(value) for name, value in about["params"].items()}
     learner = LearnerInfo(about["name"], params, about["takes_missing"], about["takes_categories"])
-    find(learner.name)
+    try:
+        find(learner.name)
+    except UnknownLearnerError as cause:
+        raise ModelFileError(f"{cause} Install the package that provides it.") from cause
     training = stored["training"]
     pairs, triples = float(training["pairs"]), float(training["triples"])
     grown = read_grown(stored["nodes"], RuleReader(learner, design), pairs, triples)
