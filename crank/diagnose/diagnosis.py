@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class Diagnosis:
         lines = shown.to_string(index=False, float_format="{:.4g}".format)
         return (
             f"Does one order of {self.response} serve all thresholds? "
-            f"n = {self.n}, {self.folds} folds\n\n{lines}\n\n{self.verdict}"
+            f"n = {self.n}, {self.folds} folds\n\n{lines}\n\n{fill(self.verdict, 88)}"
         )
 
     __repr__ = __str__
