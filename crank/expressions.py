@@ -8,7 +8,7 @@ cannot nest it, and a second interpreter is one loop over the same table of oper
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -203,7 +203,7 @@ def _needs(term: str, got: str, needed: str) -> DataError:
     )
 
 
-def from_list(data: Any, columns: Sequence[str], term: str) -> Steps:
+def from_list(data: Any, columns: Collection[str], term: str) -> Steps:
     """Read steps from JSON, refusing anything that is not one of the known operations.
 
     Examples
@@ -216,7 +216,7 @@ def from_list(data: Any, columns: Sequence[str], term: str) -> Steps:
     return tuple(_step(entry, columns, term) for entry in data)
 
 
-def _step(entry: Any, columns: Sequence[str], term: str) -> Step:
+def _step(entry: Any, columns: Collection[str], term: str) -> Step:
     match entry:
         case ["column", str(name)] if name in columns:
             return Step("column", (name,))

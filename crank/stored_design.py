@@ -139,13 +139,13 @@ class _Entry:
         return tuple(map(float, self.take(key, _are_numbers)))
 
     def steps(self, kinds: Mapping[str, Kind]) -> Steps:
-        steps = from_list(self.data["steps"], list(kinds), self.name())
+        steps = from_list(self.data["steps"], kinds, self.name())
         check(steps, kinds, self.name())
         return steps
 
     def category(self, kinds: Mapping[str, Kind]) -> tuple[str, Steps, tuple[Level, ...]]:
         """Read name, steps and levels; a category's single column may hold anything."""
-        steps = from_list(self.data["steps"], list(kinds), self.name())
+        steps = from_list(self.data["steps"], kinds, self.name())
         if len(steps) > 1 or steps[0].op != "column":
             check(steps, kinds, self.name())
         return self.name(), steps, tuple(self.take("levels", _are_levels))

@@ -254,3 +254,21 @@ def test_damaged_trees_are_refused(field, value):
     assert TreesRule.from_dict(stored).to_dict() == stored
     with pytest.raises(DataError, match="stored rule"):
         TreesRule.from_dict(stored | {field: value})
+
+
+def test_a_node_with_two_parents_is_refused():
+    stored = {
+        "feature": [0, 0, 0, 0],
+        "threshold": [0.0, 1.0, 0.0, 0.0],
+        "low": [1, 2, 2, 3],
+        "high": [2, 3, 2, 3],
+        "missing_low": [0, 0, 0, 0],
+        "value": [0.0, 0.0, 1.0, -1.0],
+        "roots": [0],
+        "share": [[0, 1.0]],
+    }
+    with pytest.raises(DataError, match="form no trees"):
+        TreesRule.from_dict(stored)
+    stored["high"][0] = 3
+    with pytest.raises(DataError, match="form no trees"):
+        TreesRule.from_dict(stored)

@@ -139,10 +139,12 @@ class TreesRule(SplitRule):
         own = np.arange(n)
         leaf = low == own
         later = (low > own) & (high > own)
-        if not np.where(leaf, high == own, later).all() or not len(roots):
+        parents = np.bincount(np.concatenate((low[~leaf], high[~leaf], roots)), minlength=n)
+        sound = bool(np.where(leaf, high == own, later).all()) and bool(len(roots))
+        if not sound or (parents > 1).any():
             raise DataError(
                 "'low' and 'high' of a stored rule form no trees. "
-                "Allowed: children after their parents; a leaf is its own child."
+                "Allowed: children after their one parent; a leaf is its own child."
             )
         pairs = fields.table(d, "share", 2)
         share = {int(j): float(s) for j, s in pairs}
