@@ -11,7 +11,8 @@ import pytest
 
 import crank
 from crank.diagnose import crossfit
-from crank.errors import DataError, OptionError
+from crank.errors import DataError, OptionError, UnknownLearnerError
+from crank.plugins.stump import Stump
 from crank.ranks import rank
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -75,7 +76,7 @@ def test_nothing_is_judged_on_rows_it_was_fitted_on():
 
 def test_scores_are_means_over_the_leaves_of_all_trees(toy):
     m = crank.fit(toy, "y ~ x1 + g", max_depth=3, prune=None)
-    task = crossfit.read_task(m, toy.assign(w=1.0), None, "error")
+    task = crossfit.read_task(m, toy)
     test = np.arange(len(toy)) % 4 == 0
     z = (task.y > np.median(task.y)).astype(float)
     trees = [task.tree(task.y, ~test, own=True), task.tree(z, ~test, own=False)]
@@ -151,6 +152,17 @@ def test_rows_that_cannot_be_used_are_left_out(toy):
     assert m.diagnose(frame, cv=3).n == len(toy) - 10
     choosy = replace(m, learner=replace(m.learner, takes_missing=False))
     assert choosy.diagnose(frame, cv=3).n == len(toy) - 20
+
+
+def test_a_learner_of_the_users_own_can_be_given(toy):
+    class Mine(Stump):
+        """Not installed under any name."""
+
+    m = crank.fit(toy, "y ~ x1 + x2", learner=Mine(), max_depth=2, prune=None)
+    with pytest.raises(UnknownLearnerError):
+        m.diagnose(toy, cv=3)
+    stump = crank.fit(toy, "y ~ x1 + x2", max_depth=2, prune=None).diagnose(toy, cv=3)
+    pd.testing.assert_frame_equal(m.diagnose(toy, cv=3, learner=Mine()).table, stump.table)
 
 
 def test_a_coarse_model_is_told_so_without_alarm():

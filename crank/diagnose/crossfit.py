@@ -65,7 +65,14 @@ class Task:
         return replace(path.subtree(path.step_with_leaves(size)), leaf_order=order)
 
 
-def read_task(model: RankingModel, data: Any, weights: Any, unknown: Any) -> Task:
+def read_task(
+    model: RankingModel,
+    data: Any,
+    *,
+    weights: Any = None,
+    unknown: Any = "error",
+    learner: SplitLearner | None = None,
+) -> Task:
     """Read the rows that can be used, as fitting would."""
     table = Table.read(data)
     y = model.response.values(table)
@@ -78,7 +85,7 @@ def read_task(model: RankingModel, data: Any, weights: Any, unknown: Any) -> Tas
         raise DataError(f"none of the {len(y)} rows has all it takes to be ranked and judged.")
     return Task(
         model=model,
-        learner=get_learner(model.learner.name, model.learner.params),
+        learner=learner or get_learner(model.learner.name, model.learner.params),
         X=X[usable],
         y=y[usable],
         weight=None if w is None else w[usable],

@@ -17,6 +17,7 @@ from crank.diagnose.crossfit import Cut, find_cuts, judge_folds, read_task
 from crank.errors import OptionError
 from crank.metrics.inference import check_alpha
 from crank.options import whole
+from crank.plugins.base import SplitLearner
 from crank.progress import track
 from crank.ranks import rank
 from crank.validate import stratified_folds
@@ -89,6 +90,7 @@ def diagnose(
     alpha: float = 0.05,
     weights: Any = None,
     unknown: Any = "error",
+    learner: SplitLearner | None = None,
     random_state: int | None = 0,
     progress: bool | None = None,
 ) -> Diagnosis:
@@ -117,6 +119,8 @@ def diagnose(
         Case weights.
     unknown : {"error", "missing"}
         What to do with a category level that training did not have.
+    learner : SplitLearner, optional
+        The model's split learner, if it is not installed under its name.
     random_state : int or None
         Seeds the folds.
     progress : bool, optional
@@ -138,7 +142,7 @@ def diagnose(
     check_alpha(alpha)
     if not 0.0 <= margin < 0.5:
         raise OptionError(f"margin={margin!r} is not allowed. Allowed: an AUC from 0 to below 0.5.")
-    task = read_task(model, data, weights, unknown)
+    task = read_task(model, data, weights=weights, unknown=unknown, learner=learner)
     ranks = rank(task.y, task.weight)
     asked = find_cuts(ranks, thresholds, cv, strict=tuple(thresholds) != QUANTILES)
     along = find_cuts(ranks, PROFILE, cv, strict=False)

@@ -180,7 +180,8 @@ def _thinned(places: NDArray[np.intp], most: int = 2000) -> NDArray[np.intp]:
     """Choose points for a line: all of them, unless nobody could tell the difference."""
     if len(places) <= most:
         return places
-    return places[np.unique(np.linspace(0, len(places) - 1, most).astype(int))]
+    chosen = np.unique(np.linspace(0, len(places) - 1, most).astype(np.intp))
+    return np.asarray(places[chosen])
 
 
 def plot_pruning(model: RankingModel, *, ax: Axes | None = None) -> Axes:
@@ -227,7 +228,7 @@ def plot_pruning(model: RankingModel, *, ax: Axes | None = None) -> Axes:
         best, small = model.validation.step, model.validation.step_1se
         limit = float(held[best] - se[best])
         ax.axhline(limit, color=ACCENT, lw=0.9, ls=":", label="one se below the best")
-        ring = {"ls": "none", "mfc": "none", "mec": SECOND, "mew": 1.6}
+        ring: dict[str, Any] = {"ls": "none", "mfc": "none", "mec": SECOND, "mew": 1.6}
         both = best == small
         name = f"best{' and 1-se' * both}: {_leaves(leaves[best])}"
         ax.plot(leaves[best], held[best], marker="o", ms=9, label=name, **ring)
