@@ -44,6 +44,14 @@ def test_columns_stay_sorted_within_the_nodes_of_every_level():
         nodes = born
 
 
+@pytest.mark.parametrize("top", [7.0, np.inf])
+def test_missing_values_are_sorted_last(top):
+    column = np.array([np.nan, top, 3.0, np.nan, -np.inf, top, np.nan])
+    value = NumericColumns(np.vstack([column, np.arange(7.0)])).value
+    assert np.array_equal(value[0], [-np.inf, 3.0, top, top] + [np.nan] * 3, equal_nan=True)
+    assert value[1].tolist() == list(range(7))
+
+
 @pytest.mark.parametrize("min_leaf", [1, 4])
 def test_whole_numbers_and_fractions_find_the_same_cuts(min_leaf):
     rng = np.random.default_rng(1)

@@ -61,9 +61,9 @@ class LevelArrays:
         """Rows in each node."""
         return self.bounds[1:] - self.bounds[:-1]
 
-    def spread_out(self, values: NDArray[S]) -> NDArray[S]:
+    def spread_out(self, values: NDArray[S], axis: int = 0) -> NDArray[S]:
         """Give each row the value of its node."""
-        return np.repeat(values, self.sizes)
+        return np.repeat(values, self.sizes, axis=axis)
 
     @cached_property
     def within(self) -> NDArray[np.intp]:
