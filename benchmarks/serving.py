@@ -1,7 +1,8 @@
 """A depth-8 stump tree in ONNX Runtime against scikit-learn's tree, interleaved in one process.
 
-Run ``python benchmarks/serving.py``; it writes a Markdown table of times and ratios. One thread
-each. ``--rows 1000 --repeat 2`` for a quick look.
+Run ``python benchmarks/serving.py``; it writes a Markdown table of best times and ratios. Ratios
+are to scikit-learn on an array, which uses one thread whatever there is. ``--rows 1000 --repeat 2``
+for a quick look.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from crank.serve import Scorer
 Task = Callable[[], object]
 COLUMNS = 10
 DEPTH = 8
+ALL_CORES = 0  # ONNX Runtime's default
+PEER = "scikit-learn, array"
 
 
 def timed(tasks: dict[str, Task], repeat: int, inner: int) -> dict[str, float]:
@@ -51,20 +54,27 @@ def tasks_for(n: int) -> dict[str, Task]:
     model = crank.fit(train, "y ~ .", criterion="kendall", max_depth=DEPTH, prune=None)
     names = [name for name in train.columns if name != "y"]
     peer = DecisionTreeRegressor(max_depth=DEPTH).fit(train[names].to_numpy(), train["y"])
-    columns, matrix = Scorer(model.to_onnx()), Scorer(model.to_onnx(form="matrix"))
+    framed = DecisionTreeRegressor(max_depth=DEPTH).fit(train[names], train["y"])
     rows = sample(n)[names]
     X = np.ascontiguousarray(rows.to_numpy())
-    feeds, plain = columns.feeds(rows), {name: rows[name].to_numpy() for name in names}
+    columns, matrix = Scorer(model.to_onnx()), Scorer(model.to_onnx(form="matrix"))
+    columns_all = Scorer(model.to_onnx(), threads=ALL_CORES)
+    matrix_all = Scorer(model.to_onnx(form="matrix"), threads=ALL_CORES)
+    feeds = columns.feeds(rows)
+    plain = rows.iloc[0].to_dict() if n == 1 else {c: rows[c].to_numpy() for c in names}
     expected = model.predict(rows)
-    assert np.array_equal(columns(rows), expected)
-    assert np.array_equal(matrix(X), expected)
+    for got in (columns(rows), columns_all(rows), matrix(X), matrix_all(X)):
+        assert np.array_equal(got, expected)
     return {
-        "scikit-learn, ndarray": lambda: peer.predict(X),
-        "ONNX Runtime, columns": lambda: columns.session.run(["score"], feeds),
-        "ONNX Runtime, matrix": lambda: matrix.session.run(["score"], {"X": X}),
-        "Scorer, dict of arrays": lambda: columns(plain),
-        "Scorer, data frame": lambda: columns(rows),
+        PEER: lambda: peer.predict(X),
+        "scikit-learn, data frame": lambda: framed.predict(rows),
+        "ONNX Runtime, matrix, 1 thread": lambda: matrix.session.run(["score"], {"X": X}),
+        "ONNX Runtime, matrix, all cores": lambda: matrix_all.session.run(["score"], {"X": X}),
+        "ONNX Runtime, columns, 1 thread": lambda: columns.session.run(["score"], feeds),
+        "ONNX Runtime, columns, all cores": lambda: columns_all.session.run(["score"], feeds),
         "Scorer, matrix": lambda: matrix(X),
+        "Scorer, dict": lambda: columns(plain),
+        "Scorer, data frame": lambda: columns(rows),
         "crank predict, data frame": lambda: model.predict(rows),
     }
 
@@ -74,7 +84,7 @@ def table(sizes: list[int], repeat: int) -> Iterator[str]:
     yield "|---:|---|---:|---:|"
     for n in sizes:
         best = timed(tasks_for(n), repeat, inner=max(1, 200 // (n + 1)))
-        peer = best["scikit-learn, ndarray"]
+        peer = best[PEER]
         for name, seconds in best.items():
             yield f"| {n:,} | {name} | {1e6 * seconds:,.1f} | {seconds / peer:.3f} |"
 

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.errors import DataError, ModelFileError, OptionError, listed, require
+from crank.options import whole
 from crank.table import Table
 
 BATCH = 8192
 """Rows scored at a time: intermediate results stay in cache, and memory bounded."""
+LARGEST = 2.0**63
+"""Beyond it a single value takes the slow way, which refuses infinite ones."""
 
 
 class Scorer:
@@ -27,12 +30,12 @@ class Scorer:
     providers : sequence of str, optional
         Execution providers of ONNX Runtime; the CPU by default.
     threads : int
-        Threads for one call.
+        Threads for one call; 0 for all cores.
 
     Attributes
     ----------
     columns : tuple of str
-        The columns that rows must have.
+        The columns that rows must have; those of the design if the file takes a matrix.
     metadata : dict of str
         What the file says about itself.
     session : onnxruntime.InferenceSession
@@ -55,6 +58,7 @@ class Scorer:
         providers: Sequence[str] | None = None,
         threads: int = 1,
     ) -> None:
+        whole("threads", threads, 0)
         content = model if isinstance(model, bytes) else _read(Path(model))
         self.__setstate__((content, None if providers is None else list(providers), threads))
 
@@ -70,18 +74,19 @@ class Scorer:
                 "this ONNX file was not written by crank. "
                 "Allowed: files that RankingModel.to_onnx wrote."
             )
-        self._outputs: dict[str, str] = json.loads(self.metadata["outputs"])
-        self._marks = {
-            name: column.get("missing", "")
-            for name, column in json.loads(self.metadata["columns"]).items()
-        }
+        try:
+            self._outputs: dict[str, str] = json.loads(self.metadata["outputs"])
+            columns = json.loads(self.metadata["columns"])
+            design = json.loads(self.metadata["design"])
+            self._marks = {name: column.get("missing", "") for name, column in columns.items()}
+        except (KeyError, ValueError, AttributeError) as error:
+            raise ModelFileError(
+                "the metadata of this ONNX file are damaged, or from a newer version of crank. "
+                "Export the model again."
+            ) from error
         self._types = {i.name: i.type for i in self.session.get_inputs()}
         self._matrix = not self._marks
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that rows must have; those of the design if the file takes a matrix."""
-        return tuple(json.loads(self.metadata["design"]) if self._matrix else self._types)
+        self.columns: tuple[str, ...] = tuple(design if self._matrix else self._types)
 
     def __call__(self, data: Any) -> NDArray[np.float64]:
         """Return the score of each row; higher is better."""
@@ -136,11 +141,29 @@ class Scorer:
         """Return the tensors that a bare ONNX Runtime session needs for these rows."""
         if self._matrix:
             return self._matrix_feed(data)
+        row = self._row(data) if isinstance(data, dict) else None
+        if row is not None:
+            return row
         table = Table.read(data)
         return {
             name: _READERS[type](table, name, self._marks[name]).reshape(-1, 1)
             for name, type in self._types.items()
         }
+
+    def _row(self, data: dict[Any, Any]) -> dict[str, NDArray[Any]] | None:
+        """Return the tensors of one row of plain values without the detour over a table."""
+        feeds: dict[str, NDArray[Any]] = {}
+        for name, element in self._types.items():
+            value = data.get(name)
+            if element == "tensor(double)" and isinstance(value, float | int):
+                if abs(value) > LARGEST:
+                    return None
+                feeds[name] = np.array([[value]], dtype=np.float64)
+            elif element == "tensor(string)" and isinstance(value, str):
+                feeds[name] = np.array([[value]], dtype=object)
+            else:
+                return None
+        return feeds
 
     def _matrix_feed(self, data: Any) -> dict[str, NDArray[Any]]:
         X = np.asarray(data, dtype=np.float64)

@@ -60,8 +60,21 @@ def test_other_columns_are_not_looked_at(scorer, frame):
     assert np.array_equal(scorer(dates), scorer(frame))
 
 
-def test_one_row_of_plain_values(scorer, model):
-    assert scorer({"x": 0.3, "g": "b"}) == model.predict({"x": [0.3], "g": ["b"]})
+@pytest.mark.parametrize("x", [0.3, 1, True, np.float64(-1.0), float("nan"), None, 10**30])
+@pytest.mark.parametrize("g", ["b", "new", None])
+def test_one_row_of_plain_values(scorer, model, x, g):
+    assert scorer({"x": x, "g": g}) == model.predict({"x": [x], "g": [g]}, unknown="missing")
+
+
+def test_one_row_that_does_not_fit(scorer):
+    for row, message in (
+        ({"x": 0.3}, "'g' of the formula is not in the data"),
+        ({"x": float("inf"), "g": "a"}, "infinite"),
+        ({"x": "low", "g": "a"}, "holds categories"),
+        ({"x": 0.3, "g": 3}, "holds numbers"),
+    ):
+        with pytest.raises(DataError, match=message):
+            scorer(row)
 
 
 def test_it_survives_pickling(scorer, frame):
@@ -110,6 +123,11 @@ def test_a_matrix_of_the_wrong_width(model, frame):
     assert scorer(X[:0]).shape == (0,)
     with pytest.raises(DataError, match=r"matrix of 2 design columns, got shape \(200, 1\)"):
         scorer(X[:, :1])
+
+
+def test_threads_must_be_a_count(model):
+    with pytest.raises(OptionError, match="threads"):
+        Scorer(model.to_onnx(), threads=-1)
 
 
 def test_an_output_that_the_file_lacks(scorer, frame):

@@ -29,6 +29,20 @@ class DesignColumns:
     inputs : Inputs
     strict : bool
         Whether a category's unknown value makes the runtime fail; if not, it is missing.
+
+    Examples
+    --------
+    >>> from crank.formula import learn_design, parse_formula
+    >>> from crank.table import Table
+    >>> table = Table.read({"y": [1, 2], "x": [0.5, 1.0], "g": ["a", "b"]})
+    >>> spec = learn_design(parse_formula("y ~ x + x:g", table.names), table, native=True)
+    >>> graph = Graph()
+    >>> design = DesignColumns(graph, spec, Inputs(graph, spec, {}), strict=False)
+    >>> design.columns((0,)), list(graph.inputs)
+    ('x', ['x'])
+    >>> _ = design.columns((1, 2))
+    >>> list(graph.inputs)
+    ['x', 'g']
     """
 
     def __init__(self, graph: Graph, spec: DesignSpec, inputs: Inputs, *, strict: bool) -> None:

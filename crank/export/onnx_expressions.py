@@ -37,6 +37,17 @@ def finished(graph: Graph, steps: Steps, inputs: Inputs, term: str) -> str:
     """Compute an expression in double, shape [N, 1]; NaN where a value is missing.
 
     Where Python would refuse a result that is not finite, it is NaN as well.
+
+    Examples
+    --------
+    >>> from crank.formula import learn_design, parse_formula
+    >>> from crank.table import Table
+    >>> table = Table.read({"y": [1, 2], "x": [0.5, 1.0]})
+    >>> spec = learn_design(parse_formula("y ~ log(x)", table.names), table, native=True)
+    >>> graph = Graph()
+    >>> _ = finished(graph, spec.factors[0].steps, Inputs(graph, spec, {}), "log(x)")
+    >>> [call.kind for call in graph.calls]
+    ['Log', 'IsInf', 'Where']
     """
     column = plain_column(steps)
     if column is not None:

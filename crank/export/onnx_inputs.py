@@ -18,8 +18,8 @@ ELEMENTS = {
     "bool": Element.BOOL,
     "string": Element.STRING,
 }
-MARKS = ("", "NA", "<missing>", "\x1a")
-"""Texts that may stand for a missing category: the first that is not a level."""
+MARKS = ("", "NA", "<missing>")
+"""Texts that may stand for a missing category: the first that is not a level is taken."""
 
 
 class Inputs:
@@ -31,6 +31,17 @@ class Inputs:
     spec : DesignSpec
     types : mapping
         Element type of some columns; double and string by default.
+
+    Examples
+    --------
+    >>> from crank.formula import learn_design, parse_formula
+    >>> from crank.table import Table
+    >>> table = Table.read({"y": [1, 2], "x": [0.5, 1.0], "g": ["a", "b"]})
+    >>> spec = learn_design(parse_formula("y ~ x + g", table.names), table, native=True)
+    >>> graph = Graph()
+    >>> inputs = Inputs(graph, spec, {"x": "int64"})
+    >>> inputs.is_text("g"), inputs.number("x"), graph.inputs
+    (True, 't0', {'x': (<Element.INT64: 7>, 1)})
     """
 
     def __init__(self, graph: Graph, spec: DesignSpec, types: Mapping[str, str]) -> None:
@@ -61,7 +72,8 @@ class Inputs:
 
     def mark(self, name: str) -> str:
         """Return the text that stands for a missing value of a text column."""
-        return next(mark for mark in MARKS if mark not in self._texts[name])
+        free = (mark for mark in MARKS if mark not in self._texts[name])
+        return next(free, "?" * (1 + max(map(len, self._texts[name]))))
 
     def is_text(self, name: str) -> bool:
         """Tell whether a column comes in as text."""

@@ -19,7 +19,20 @@ from crank.tree import Split, Tree
 
 @dataclass
 class Ensemble:
-    """The attributes of a TreeEnsembleRegressor, filled node by node; a tree's root comes first."""
+    """The attributes of a TreeEnsembleRegressor, filled node by node; a tree's root comes first.
+
+    Examples
+    --------
+    >>> from crank.export.onnx_graph import Element
+    >>> stump = Ensemble(n_targets=1)
+    >>> stump.branch(0, 0, feature=0, threshold=0.5, low=1, high=2, missing_low=False)
+    >>> stump.leaf(0, 1, target=0, weight=1.0)
+    >>> stump.leaf(0, 2, target=0, weight=0.0)
+    >>> graph = Graph()
+    >>> _ = stump.emit(graph, graph.input("x", Element.DOUBLE, 1))
+    >>> graph.calls[0].attributes["nodes_modes"]
+    ['BRANCH_LEQ', 'LEAF', 'LEAF']
+    """
 
     n_targets: int
     tree: list[int] = field(default_factory=list)

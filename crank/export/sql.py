@@ -139,7 +139,7 @@ def to_sql(
     >>> train, _ = crank.datasets.paper_sample()
     >>> m = crank.fit(train.frame.round({"x": 1}), "y ~ x", max_depth=1, prune=None)
     >>> print(m.to_sql("postgres"))
-    CASE WHEN "x"::float8 > 0.45::float8 AND "x"::float8 <> 'NaN'::float8
+    CASE WHEN ("x"::float8 > 0.45::float8 OR "x"::float8 IS NULL OR "x"::float8 = 'NaN'::float8)
       THEN 2.0::float8
       ELSE 1.0::float8
     END
