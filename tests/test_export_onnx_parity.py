@@ -258,3 +258,16 @@ def test_both_leaf_orders(order):
         assert np.array_equal(
             scorer.predict(rows, type), model.predict(rows, type, unknown="missing")
         )
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_model_read_from_json_exports_the_same_file(learner):
+    model = fitted(learner, "y ~ .")
+    assert crank.from_json(model.to_json()).to_onnx() == model.to_onnx()
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree", "logistic"])
+def test_a_real_table_with_43_categories_and_gaps(ames, learner):
+    train, new = ames[::6], ames[1::3]
+    model = crank.fit(train, "price ~ .", learner=learner, max_depth=3, prune=None)
+    assert differing(model, Scorer(model.to_onnx()), new).size == 0
