@@ -12,7 +12,7 @@ import numpy as np
 
 import crank
 from benchmarks import samples
-from benchmarks.timing import Task, Times, cores, race, ratio_table
+from benchmarks.timing import Bar, Task, Times, cores, race, ratio_table
 
 LEAF = 20
 
@@ -122,21 +122,36 @@ def time_rpart(X: np.ndarray, y: np.ndarray, depth: int, rounds: int) -> Times |
     return Times(wall, np.maximum(cpu, 1e-3))
 
 
-def report(small: bool) -> list[str]:
+def report(small: bool) -> tuple[list[str], list[Bar]]:
     if small:
         sizes, many = [(500, 4, 3, 1)], (500, 1)
     else:
         sizes = [(1_000, 10, 4, 51), (100_000, 20, 6, 9), (1_000_000, 50, 6, 3)]
         many = (100_000, 7)
-    return [
+    found = dict(races(sizes))
+    lines = [
         "## One tree",
         "",
         "`crank.RankingTree` on an array against one tree of each peer, as many leaves allowed, "
         f"at least {LEAF} rows in each. Input checks are included, and LightGBM's `Dataset`.",
         "",
-        *ratio_table("rows × columns", races(sizes)),
+        *ratio_table("rows × columns", found.items()),
         "",
         "The criteria of crank:",
         "",
         *ratio_table("rows × columns", criteria(many[0], 20 if not small else 4, many[1])),
     ]
+    return lines, [] if small else list(promises(found))
+
+
+def promises(found: dict[str, dict[str, Times]]) -> Iterator[Bar]:
+    """Compare with what crank promises: times as fast as a peer, wall."""
+    for label, peer, least in (
+        ("1,000 × 10, depth 4, continuous", "DecisionTreeRegressor", 1),
+        ("100,000 × 20, depth 6, continuous", "LightGBM", 2),
+        ("100,000 × 20, depth 6, continuous", "HistGradientBoosting", 2),
+        ("1,000,000 × 50, depth 6, continuous", "LightGBM", 2),
+        ("1,000,000 × 50, depth 6, continuous", "DecisionTreeRegressor", 10),
+    ):
+        wall, _ = found[label][peer].over(found[label]["crank"])
+        yield Bar(f"one tree, {label}: times as fast as {peer}", wall, least=least)

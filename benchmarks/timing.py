@@ -109,6 +109,33 @@ def ratio_table(
     return lines
 
 
+@dataclass(frozen=True)
+class Bar:
+    """A promise about speed and what was measured: at least, or at most, so much."""
+
+    promise: str
+    measured: float
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether the promise was kept in this run."""
+        if self.least is not None and not self.measured >= self.least:
+            return False
+        return self.most is None or self.measured <= self.most
+
+
+def bar_table(bars: Iterable[Bar]) -> list[str]:
+    """Lay promises out as a Markdown table."""
+    lines = ["| promise | asked | measured | |", "|---|---:|---:|---|"]
+    for bar in bars:
+        asked = f"≥ {bar.least:g}" if bar.least is not None else f"≤ {bar.most:g}"
+        verdict = "met" if bar.met else "**missed**"
+        lines.append(f"| {bar.promise} | {asked} | {bar.measured:.3g} | {verdict} |")
+    return lines
+
+
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

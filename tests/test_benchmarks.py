@@ -65,3 +65,19 @@ def test_a_ratio_is_the_median_of_the_ratios_within_a_round(timing):
     table = timing.ratio_table("what", [("x", {"crank": ours, "peer": peer})])
     assert table[2].startswith("| x | crank | 2 s | 1 s ")
     assert table[3] == "| x | peer | 4 s | 6 s | 2.00 | 6.00 |"
+
+
+def test_promises_are_held_against_what_was_measured(timing):
+    bars = [
+        timing.Bar("a", 2.0, least=2),
+        timing.Bar("b", 1.9, least=2),
+        timing.Bar("c", 5, most=4),
+    ]
+    assert [bar.met for bar in bars] == [True, False, False]
+    assert not timing.Bar("d", float("nan"), least=1).met
+    table = timing.bar_table(bars)
+    assert table[2:] == [
+        "| a | ≥ 2 | 2 | met |",
+        "| b | ≥ 2 | 1.9 | **missed** |",
+        "| c | ≤ 4 | 5 | **missed** |",
+    ]
