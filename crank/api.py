@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.design.table import Table
+from crank.design.weights import read_weights
 from crank.errors import DataError
 from crank.formula import ParsedFormula, learn_design, learn_response, parse_formula
 from crank.model import LearnerInfo, RankingModel, TrainingInfo, refuse_missing
@@ -16,8 +18,6 @@ from crank.plugins.base import SplitLearner
 from crank.plugins.registry import get_learner, name_of
 from crank.procedure import fit_tree, in_sample
 from crank.ranks import rank
-from crank.table import Table
-from crank.weights import read_weights
 
 HOW_PRUNED = {
     None: "not pruned",

@@ -177,7 +177,7 @@ def run_summary(arguments: argparse.Namespace) -> None:
 def run_evaluate(arguments: argparse.Namespace) -> None:
     """Print a model's figures on a data file."""
     from crank.datafiles import expected_columns, read_columns
-    from crank.design import Variable
+    from crank.design.spec import Variable
     from crank.export.json import load
 
     model = load(arguments.model)

@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from crank import metrics
+from crank.design.table import Table
+from crank.design.weights import read_weights
 from crank.errors import DataError
-from crank.table import Table
-from crank.weights import read_weights
 
 if TYPE_CHECKING:
     from crank.model import RankingModel

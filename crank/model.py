@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.design import DesignSpec
+from crank.design.response import ResponseSpec
+from crank.design.spec import DesignSpec
+from crank.design.table import Table
 from crank.errors import DataError, OptionError
 from crank.options import TreeOptions, one_of, whole
 from crank.plugins.base import FloatArray
 from crank.prune import PruningPath
-from crank.response import ResponseSpec
-from crank.table import Table
 from crank.tree import Metric, Tree
 from crank.validate import Estimate, Validation
 

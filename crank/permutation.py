@@ -12,17 +12,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from crank import metrics
-from crank.design import Block, DesignSpec
+from crank.design.expressions import columns_of
+from crank.design.factors import Cross
+from crank.design.spec import Block, DesignSpec
+from crank.design.table import Table
+from crank.design.weights import read_weights
 from crank.errors import DataError
-from crank.expressions import columns_of
-from crank.factors import Cross
 from crank.metrics.inference import check_alpha
 from crank.metrics.profile import Weighting
 from crank.options import one_of, whole
 from crank.progress import track
-from crank.table import Table
 from crank.tree import Metric
-from crank.weights import read_weights
 
 if TYPE_CHECKING:
     from crank.model import RankingModel

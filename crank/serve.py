@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.design.table import Table
 from crank.errors import DataError, ModelFileError, OptionError, listed, require
 from crank.options import whole
-from crank.table import Table
 
 BATCH = 8192
 """Rows scored at a time: intermediate results stay in cache, and memory bounded."""

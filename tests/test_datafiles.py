@@ -192,7 +192,7 @@ def test_parquet_comes_in_pieces_in_order(tmp_path, parquet_engine):
             assert source.n_rows == n
             found = list(source.pieces)
         assert max(p.n_rows for p in found) <= rows
-        tables = [crank.table.Table.read(p.data) for p in found]
+        tables = [crank.design.table.Table.read(p.data) for p in found]
         np.testing.assert_array_equal(np.concatenate([t.numeric("x") for t in tables]), frame["x"])
         np.testing.assert_array_equal(
             np.concatenate([np.asarray(p.kept["id"]) for p in found]), frame["id"]

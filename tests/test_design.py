@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crank.design import DesignSpec
+from crank.design.spec import DesignSpec
+from crank.design.table import Table
 from crank.errors import CrankError, DataError, FormulaError, OptionError
 from crank.formula import learn_design, parse_formula
-from crank.table import Table
 
 DATA = pd.DataFrame(
     {

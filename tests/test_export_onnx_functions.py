@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from crank.design.operations import OPERATIONS
+from crank.design.reader import Reader
+from crank.design.table import Table
 from crank.export.onnx_expressions import finished
 from crank.export.onnx_functions import COMPOSED, DIRECT, apply
 from crank.export.onnx_graph import Element, Graph
 from crank.export.onnx_inputs import Inputs
 from crank.formula import learn_design, parse_formula
-from crank.operations import OPERATIONS
-from crank.reader import Reader
 from crank.serve import session
-from crank.table import Table
 
 rng = np.random.default_rng(3)
 ANY = np.concatenate(

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crank.design import DesignSpec
+from crank.design.response import ResponseSpec
+from crank.design.spec import DesignSpec
+from crank.design.table import Table
 from crank.errors import DataError, FormulaError
 from crank.formula import learn_design, learn_response, parse_formula, response
-from crank.response import ResponseSpec
-from crank.table import Table
 
 FORMULAS = [
     "y ~ x",
@@ -596,7 +596,7 @@ def test_formulaic_is_loaded_only_to_read_a_formula():
     spec = learned("y ~ log(x) + g + poly(z, 2) + bs(w, df=4)")
     code = (
         "import json, sys\n"
-        "from crank.design import DesignSpec\n"
+        "from crank.design.spec import DesignSpec\n"
         "import crank.formula\n"
         f"spec = DesignSpec.from_dict(json.loads({json.dumps(spec.to_dict())!r}))\n"
         "print(spec.matrix({'x': [2.0], 'g': ['red'], 'z': [0.5], 'w': [1.5]}).shape[1])\n"

@@ -12,8 +12,7 @@ PACKAGE = Path(crank.__file__).parent
 # From the bottom up; a module may import from its own row and from rows above it in this list.
 LAYERS = [
     {"_version", "errors", "files", "progress"},
-    {"columns", "design", "expressions", "factors", "formula", "operations"}
-    | {"reader", "response", "stored_design", "table", "weights"},
+    {"design", "formula"},
     {"kernels", "ranks"},
     {"criteria", "metrics", "passes", "compiled_passes", "plugins", "splitter", "tree"},
     {"datasets", "grow", "options", "prune", "testing"},

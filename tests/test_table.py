@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crank.design.table import Table
 from crank.errors import DataError
-from crank.table import Table
 
 COLUMNS = {
     "float": [1.5, None, 3.0],

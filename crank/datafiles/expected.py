@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from crank.columns import Level
-from crank.design import DesignSpec, Variable
-from crank.expressions import Steps
-from crank.factors import Codes, Contrast, Cross, Dummies, Factor
+from crank.design.columns import Level
+from crank.design.expressions import Steps
+from crank.design.factors import Codes, Contrast, Cross, Dummies, Factor
+from crank.design.spec import DesignSpec, Variable
 
 Sort: TypeAlias = Literal["number", "boolean", "text"]
 
@@ -38,7 +38,7 @@ def expected_columns(design: DesignSpec, others: Iterable[Variable] = ()) -> dic
     Examples
     --------
     >>> from crank.formula import learn_design, parse_formula
-    >>> from crank.table import Table
+    >>> from crank.design.table import Table
     >>> table = Table.read({"y": [1, 2], "zip": ["01", "02"], "n": [3, 4]})
     >>> design = learn_design(parse_formula("y ~ zip + C(n)", table.names), table, native=True)
     >>> {name: column.sort for name, column in expected_columns(design).items()}

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from crank import metrics
 from crank.criteria import get_criterion
+from crank.design.table import Table
+from crank.design.weights import read_weights
 from crank.errors import DataError, OptionError
 from crank.grow import grow
 from crank.plugins.base import FloatArray, SplitLearner, TrainingMatrix
 from crank.plugins.registry import get_learner
 from crank.prune import weakest_links
 from crank.ranks import Ranks, rank
-from crank.table import Table
 from crank.tree import LeafOrder, Tree
-from crank.weights import read_weights
 
 if TYPE_CHECKING:
     from crank.model import RankingModel

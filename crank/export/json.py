@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from crank._version import __version__
-from crank.design import DesignSpec
+from crank.design.response import ResponseSpec
+from crank.design.spec import DesignSpec
 from crank.errors import CrankError, ModelFileError, UnknownLearnerError
 from crank.export.json_claims import check_claims
 from crank.export.json_rules import RuleReader, require_installed
@@ -27,7 +28,6 @@ from crank.model import LearnerInfo, RankingModel, TrainingInfo
 from crank.options import TreeOptions
 from crank.plugins.discovery import find
 from crank.prune import PruningPath, weakest_links
-from crank.response import ResponseSpec
 from crank.validate import Estimate, Validation
 
 FORMAT = 1

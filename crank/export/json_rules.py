@@ -14,7 +14,7 @@ from crank.plugins.discovery import find
 from crank.plugins.registry import rule_from_dict
 
 if TYPE_CHECKING:
-    from crank.design import DesignSpec
+    from crank.design.spec import DesignSpec
     from crank.model import LearnerInfo
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from crank.design.factors import Poly, Spline
 from crank.export.onnx_functions import apply
 from crank.export.onnx_graph import Element, Graph
-from crank.factors import Poly, Spline
 
 
 def power_columns(graph: Graph, x: str, wanted: Sequence[int]) -> str:

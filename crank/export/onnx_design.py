@@ -11,12 +11,12 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.design import Block, DesignSpec
+from crank.design.factors import Codes, Contrast, Cross, Dummies, Factor, Number, Poly, Powers
+from crank.design.spec import Block, DesignSpec
 from crank.export import onnx_expressions
 from crank.export.onnx_bases import poly_columns, power_columns, spline_columns
 from crank.export.onnx_graph import ML, Element, Graph
 from crank.export.onnx_inputs import Inputs
-from crank.factors import Codes, Contrast, Cross, Dummies, Factor, Number, Poly, Powers
 
 
 class DesignColumns:
@@ -33,7 +33,7 @@ class DesignColumns:
     Examples
     --------
     >>> from crank.formula import learn_design, parse_formula
-    >>> from crank.table import Table
+    >>> from crank.design.table import Table
     >>> table = Table.read({"y": [1, 2], "x": [0.5, 1.0], "g": ["a", "b"]})
     >>> spec = learn_design(parse_formula("y ~ x + x:g", table.names), table, native=True)
     >>> graph = Graph()

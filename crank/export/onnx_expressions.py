@@ -1,6 +1,6 @@
 """Run the steps of an expression on a graph: the second interpreter of the formula's operations.
 
-NumPy's is `crank.expressions.evaluate`; both walk the same steps in the same order.
+NumPy's is `crank.design.expressions.evaluate`; both walk the same steps in the same order.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crank.columns import Level
+from crank.design.columns import Level
+from crank.design.expressions import Steps, columns_of
+from crank.design.operations import OPERATIONS
 from crank.export.onnx_functions import KEEPS_NAN, apply
 from crank.export.onnx_graph import ML, Element, Graph
 from crank.export.onnx_inputs import Inputs, plain_column
-from crank.expressions import Steps, columns_of
-from crank.operations import OPERATIONS
 from crank.plugins.base import NotExportableError
 
 LARGEST_WHOLE = 2**53
@@ -41,7 +41,7 @@ def finished(graph: Graph, steps: Steps, inputs: Inputs, term: str) -> str:
     Examples
     --------
     >>> from crank.formula import learn_design, parse_formula
-    >>> from crank.table import Table
+    >>> from crank.design.table import Table
     >>> table = Table.read({"y": [1, 2], "x": [0.5, 1.0]})
     >>> spec = learn_design(parse_formula("y ~ log(x)", table.names), table, native=True)
     >>> graph = Graph()

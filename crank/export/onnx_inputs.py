@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from crank.columns import Level
-from crank.design import DesignSpec
+from crank.design.columns import Level
+from crank.design.expressions import Steps
+from crank.design.factors import Codes, Contrast, Cross, Dummies, Factor
+from crank.design.spec import DesignSpec
 from crank.errors import OptionError, did_you_mean, listed
 from crank.export.onnx_graph import ML, Element, Graph
-from crank.expressions import Steps
-from crank.factors import Codes, Contrast, Cross, Dummies, Factor
 
 ELEMENTS = {
     "double": Element.DOUBLE,
@@ -35,7 +35,7 @@ class Inputs:
     Examples
     --------
     >>> from crank.formula import learn_design, parse_formula
-    >>> from crank.table import Table
+    >>> from crank.design.table import Table
     >>> table = Table.read({"y": [1, 2], "x": [0.5, 1.0], "g": ["a", "b"]})
     >>> spec = learn_design(parse_formula("y ~ x + g", table.names), table, native=True)
     >>> graph = Graph()

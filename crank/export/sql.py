@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from crank.columns import Kind, Level
-from crank.design import DesignSpec
+from crank.design.columns import Kind, Level
+from crank.design.factors import Codes, Number
+from crank.design.spec import DesignSpec
 from crank.errors import DataError, OptionError
 from crank.export.onnx_inputs import plain_column
-from crank.factors import Codes, Number
 from crank.options import one_of
 from crank.plugins.base import NotExportableError
 from crank.plugins.stump import StumpRule

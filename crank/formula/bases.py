@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from crank.design.expressions import Steps
+from crank.design.factors import EXTRAPOLATIONS, MOST_POWERS, Poly, Powers, Spline
+from crank.design.operations import Floats
+from crank.design.reader import Reader
 from crank.errors import DataError, FormulaError, listed
-from crank.expressions import Steps
-from crank.factors import EXTRAPOLATIONS, MOST_POWERS, Poly, Powers, Spline
 from crank.formula.compile import RawFactor
 from crank.formula.polynomials import polynomials
-from crank.operations import Floats
-from crank.reader import Reader
 
 
 def learn_poly(factor: RawFactor, steps: Steps, reader: Reader) -> Poly | Powers:

@@ -8,8 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from crank.design.expressions import Function, Step, Steps, columns_of, functions_of
+from crank.design.operations import OPERATIONS
+from crank.design.table import unknown_column
 from crank.errors import FormulaError, did_you_mean, listed
-from crank.expressions import Function, Step, Steps, columns_of, functions_of
 from crank.formula.grammar import shortened
 from crank.formula.options import bound, contrasts, literal
 from crank.formula.vocabulary import (
@@ -22,8 +24,6 @@ from crank.formula.vocabulary import (
     SCALINGS,
     SEVERAL,
 )
-from crank.operations import OPERATIONS
-from crank.table import unknown_column
 
 
 @dataclass(frozen=True)

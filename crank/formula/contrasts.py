@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from crank.columns import Level
+from crank.design.columns import Level
+from crank.design.expressions import Steps
+from crank.design.factors import Contrast, Dummies
+from crank.design.operations import Floats
 from crank.errors import FormulaError, listed
-from crank.expressions import Steps
-from crank.factors import Contrast, Dummies
 from crank.formula.polynomials import polynomials
-from crank.operations import Floats
 
 # name in the formula (R's and patsy's) -> options with their defaults
 CONTRASTS: dict[str, dict[str, Any]] = {

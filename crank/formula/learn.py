@@ -6,21 +6,21 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from crank.columns import Kind, Level
-from crank.design import MOST_COLUMNS, Block, DesignSpec, Variable
+from crank.design.columns import Kind, Level
+from crank.design.expressions import Steps, check
+from crank.design.factors import Codes, Dummies, Factor, Number, Spline, crossed
+from crank.design.operations import Floats
+from crank.design.reader import Reader
+from crank.design.response import ResponseSpec
+from crank.design.spec import MOST_COLUMNS, Block, DesignSpec, Variable
+from crank.design.table import Table
 from crank.errors import DataError, FormulaError, listed
-from crank.expressions import Steps, check
-from crank.factors import Codes, Dummies, Factor, Number, Spline, crossed
 from crank.formula.bases import learn_poly, learn_spline
 from crank.formula.compile import RawFactor
 from crank.formula.contrasts import Coding, code
 from crank.formula.parse import ParsedFormula, RawTerm
 from crank.formula.scaling import kinds_of, learn_steps
 from crank.formula.structure import scoped_terms
-from crank.operations import Floats
-from crank.reader import Reader
-from crank.response import ResponseSpec
-from crank.table import Table
 
 
 def learn_response(parsed: ParsedFormula, table: Table) -> ResponseSpec:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from crank.design.expressions import Function
 from crank.errors import FormulaError
-from crank.expressions import Function
 from crank.formula.compile import RawFactor, column_factor, compile_factor
 from crank.formula.grammar import Source, read_sides, shortened
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crank.operations import Floats
+from crank.design.operations import Floats
 
 
 def polynomials(x: Floats, degree: int) -> tuple[tuple[float, ...], tuple[float, ...], Floats]:

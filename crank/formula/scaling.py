@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from crank.columns import Kind
+from crank.design.columns import Kind
+from crank.design.expressions import Step, Steps, check, columns_of, operand_start
+from crank.design.reader import Reader
 from crank.errors import DataError
-from crank.expressions import Step, Steps, check, columns_of, operand_start
 from crank.formula.compile import RawFactor
-from crank.reader import Reader
 
 
 def kinds_of(steps: Steps, reader: Reader) -> dict[str, Kind]:

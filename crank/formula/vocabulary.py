@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from crank.operations import OPERATIONS
+from crank.design.operations import OPERATIONS
 
 SAME = {  # other names of operations, NumPy's or Python's
     "absolute": "abs",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.design.table import Table
 from crank.errors import DataError
 from crank.ranks import rank
 from crank.report.plot_style import MUTED, axes, leaf_colours, plain
-from crank.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.columns import Level
+from crank.design.columns import Level
+from crank.design.table import Table
 from crank.errors import DataError, OptionError, did_you_mean, listed
 from crank.options import one_of
 from crank.report.plot_style import ACCENT, MUTED, axes, plain, shortened
 from crank.report.tables import importance_table
-from crank.table import Table
 from crank.tree import Metric
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.columns import MISSING, UNSEEN, Level
+from crank.design.columns import MISSING, UNSEEN, Level
+from crank.design.expressions import Function, Mask, Steps, Value, columns_of, evaluate
+from crank.design.operations import Floats
+from crank.design.table import Table
 from crank.errors import DataError, OptionError, listed
-from crank.expressions import Function, Mask, Steps, Value, columns_of, evaluate
-from crank.operations import Floats
-from crank.table import Table
 
 UNKNOWN = ("error", "missing")
 FEW_ROWS = 100  # below, one call of NumPy on everything is faster than fewer bytes moved
@@ -25,7 +25,7 @@ class Reader:
 
     Examples
     --------
-    >>> from crank.expressions import Step
+    >>> from crank.design.expressions import Step
     >>> reader = Reader(Table.read({"cut": ["Fair", "Odd"]}), unknown="missing")
     >>> reader.codes((Step("column", ("cut",)),), ("Fair", "Good"), "cut")
     array([ 0, -1], dtype=int32)

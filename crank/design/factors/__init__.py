@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from crank.factors.category import Codes, Contrast, Cross, Dummies, crossed
-from crank.factors.numeric import (
+from crank.design.factors.category import Codes, Contrast, Cross, Dummies, crossed
+from crank.design.factors.numeric import (
     EXTRAPOLATIONS,
     MOST_POWERS,
     Number,

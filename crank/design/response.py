@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crank.design import Variable
-from crank.expressions import Function, Steps, to_list
-from crank.operations import Floats
-from crank.reader import Reader
-from crank.table import Table
+from crank.design.expressions import Function, Steps, to_list
+from crank.design.operations import Floats
+from crank.design.reader import Reader
+from crank.design.spec import Variable
+from crank.design.table import Table
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,6 @@ class ResponseSpec:
     @classmethod
     def from_dict(cls, data: Any) -> ResponseSpec:
         """Read a response from JSON types, checking every field; no code in it is run."""
-        from crank.stored_design import response_from_dict
+        from crank.design.stored import response_from_dict
 
         return response_from_dict(data)

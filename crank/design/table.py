@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.columns import (
+from crank.design.columns import (
     MISSING,
     UNSEEN,
     Coded,

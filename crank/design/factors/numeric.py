@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from crank.design.expressions import Steps
+from crank.design.operations import Floats
+from crank.design.reader import Reader
 from crank.errors import DataError
-from crank.expressions import Steps
-from crank.operations import Floats
-from crank.reader import Reader
 
 MOST_POWERS = 100  # of poly(x, degree)
 EXTRAPOLATIONS = ("raise", "clip", "na", "zero", "extend")

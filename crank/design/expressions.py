@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.columns import Kind
+from crank.design.columns import Kind
+from crank.design.operations import OPERATIONS
 from crank.errors import DataError, FormulaError, listed
-from crank.operations import OPERATIONS
 
 Mask: TypeAlias = NDArray[np.bool_]
 Function: TypeAlias = Callable[..., Any]
@@ -64,8 +64,8 @@ def evaluate(steps: Steps, source: Source) -> Value:
 
     Examples
     --------
-    >>> from crank.reader import Reader
-    >>> from crank.table import Table
+    >>> from crank.design.reader import Reader
+    >>> from crank.design.table import Table
     >>> source = Reader(Table.read({"x": [1.0, 4.0]}))
     >>> evaluate((Step("column", ("x",)), Step("sqrt")), source).values
     array([1., 2.])

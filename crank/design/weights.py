@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.design.table import Table
 from crank.errors import DataError, did_you_mean, listed
-from crank.table import Table
 
 
 def read_weights(weights: Any, table: Table) -> NDArray[np.float64] | None:

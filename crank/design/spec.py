@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crank.columns import Kind
+from crank.design.columns import Kind
+from crank.design.expressions import Function
+from crank.design.factors import Codes, Cross, Factor, Poly, Powers
+from crank.design.operations import Floats
+from crank.design.reader import Reader
+from crank.design.table import Table
 from crank.errors import DataError
-from crank.expressions import Function
-from crank.factors import Codes, Cross, Factor, Poly, Powers
-from crank.operations import Floats
-from crank.reader import Reader
-from crank.table import Table
 
 MOST_COLUMNS = 100_000  # of a dense matrix; more is a slip, such as a column of identifiers
 
@@ -127,14 +127,14 @@ class DesignSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """Write the design as JSON types; floats come back bit for bit."""
-        from crank.stored_design import to_dict
+        from crank.design.stored import to_dict
 
         return to_dict(self)
 
     @classmethod
     def from_dict(cls, data: Any) -> DesignSpec:
         """Read a design from JSON types, checking every field; no code in it is run."""
-        from crank.stored_design import from_dict
+        from crank.design.stored import from_dict
 
         return from_dict(data)
 

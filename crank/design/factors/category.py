@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.columns import Level
+from crank.design.columns import Level
+from crank.design.expressions import Steps
+from crank.design.operations import Floats
+from crank.design.reader import FEW_ROWS, Reader, unseen_levels
 from crank.errors import DataError, listed
-from crank.expressions import Steps
-from crank.operations import Floats
-from crank.reader import FEW_ROWS, Reader, unseen_levels
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from crank.columns import Kind, Level
-from crank.design import MOST_COLUMNS, Block, DesignSpec, Variable
-from crank.errors import FormulaError
-from crank.expressions import Steps, check, from_list, to_list
-from crank.factors import (
+from crank.design.columns import Kind, Level
+from crank.design.expressions import Steps, check, from_list, to_list
+from crank.design.factors import (
     EXTRAPOLATIONS,
     MOST_POWERS,
     Codes,
@@ -26,7 +24,9 @@ from crank.factors import (
     Powers,
     Spline,
 )
-from crank.response import ResponseSpec
+from crank.design.response import ResponseSpec
+from crank.design.spec import MOST_COLUMNS, Block, DesignSpec, Variable
+from crank.errors import FormulaError
 
 KINDS: tuple[Kind, ...] = ("number", "boolean", "category")
 
