@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -78,6 +79,24 @@ class RankingModel:
     learner : LearnerInfo
     training : TrainingInfo
     validation : Validation or None
+        What cross-validation said; None if none was run.
+    pruned_by : str
+        How the tree came to its size, in words.
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+    >>> print(m.rules())
+    leaf 0: score 4, n = 15: x > 0.507435
+    leaf 1: score 3, n = 32: x > 0.46398 & x <= 0.507435
+    leaf 2: score 2, n = 38: x <= 0.46398 & x > 0.419192
+    leaf 3: score 1, n = 15: x <= 0.419192
+    >>> m.predict({"x": [0.2, 0.9]}).tolist()
+    [1.0, 4.0]
+    >>> m.prune(n_leaves=2).tree.n_leaves
+    2
     """
 
     formula: str
@@ -155,7 +174,7 @@ class RankingModel:
             how = f"by hand to n_leaves = {n_leaves}"
         else:
             assert alpha is not None
-            if not alpha >= 0.0:
+            if not isinstance(alpha, Real) or not alpha >= 0.0:
                 raise OptionError(f"alpha={alpha!r} is not allowed. Allowed: a number from 0 up.")
             step = self.pruning.step_at_alpha(alpha)
             how = f"by hand at alpha = {alpha:g}"

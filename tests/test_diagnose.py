@@ -1,7 +1,5 @@
 """One order for all thresholds: found wanting where there is none, and only there."""
 
-import doctest
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -236,14 +234,3 @@ def test_text_holds_question_table_and_verdict():
     assert text.startswith("Does one order of y serve all thresholds? n = 600, 5 folds")
     assert " ".join(text.split()).endswith(found.verdict)
     assert repr(found) == text
-
-
-def test_examples_of_the_page_print_what_it_shows():
-    text = (DOCS / "diagnose.md").read_text(encoding="utf-8")
-    # the closing fence would count as expected output
-    source = "\n\n".join(re.findall(r"^```pycon\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
-    examples = doctest.DocTestParser().get_doctest(source, {}, "diagnose.md", "diagnose.md", 0)
-    assert len(examples.examples) == text.count("\n>>> ") > 5
-    report: list[str] = []
-    failed, _ = doctest.DocTestRunner().run(examples, out=report.append)
-    assert not failed, "".join(report)

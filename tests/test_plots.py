@@ -1,8 +1,6 @@
 """Plots are judged by their content: what is drawn, where, with which labels and numbers."""
 
-import doctest
 import itertools
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -339,14 +337,3 @@ def test_importing_the_plots_does_not_import_matplotlib():
     code = "import sys, crank.report.plots, crank.diagnose; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
-
-
-def test_examples_of_the_page_print_what_it_shows():
-    text = (DOCS / "plots.md").read_text(encoding="utf-8")
-    # the closing fence would count as expected output
-    source = "\n\n".join(re.findall(r"^```pycon\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
-    examples = doctest.DocTestParser().get_doctest(source, {}, "plots.md", "plots.md", 0)
-    assert len(examples.examples) == text.count("\n>>> ") > 5
-    report: list[str] = []
-    failed, _ = doctest.DocTestRunner().run(examples, out=report.append)
-    assert not failed, "".join(report)
