@@ -269,8 +269,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _stopped_by_sigterm():
             arguments.run(arguments)
             sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("crank: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"crank: interrupted{f', {stop}' if str(stop) else ''}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # what is still buffered would fail again when Python exits

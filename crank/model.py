@@ -184,25 +184,45 @@ class RankingModel:
         return replace(self, tree=tree, training=training, pruned_by=how)
 
     def pruning_path(self) -> pd.DataFrame:
-        """Return the pruning table: a row for each subtree, from the largest to the root."""
+        """Return the pruning table: a row for each subtree, from the largest to the root.
+
+        Columns: alpha (price of a leaf in units of the figure), n_leaves, training, and after
+        cross-validation heldout, se and chosen ("cv" for the best, "1se" for the smallest tree
+        within one standard error of it).
+        """
         from crank.report.tables import pruning_table
 
         return pruning_table(self.pruning, self.validation)
 
     def tidy(self) -> pd.DataFrame:
-        """Return a row for each leaf, best first."""
+        """Return a row for each leaf, best first.
+
+        Columns: leaf, score, n, share (of the case weight), quantile, y_lower, y_median, y_upper
+        (quartiles of y), rule.
+        """
         from crank.report.tables import leaf_table
 
         return leaf_table(self)
 
     def nodes(self) -> pd.DataFrame:
-        """Return a row for each node, in the order in which the tree is printed."""
+        """Return a row for each node, in the order in which the tree is printed.
+
+        Columns: node (1 for the root, 2k and 2k + 1 for the children of k), depth, condition (that
+        leads from the parent), n, weight, quantile, y_lower, y_median, y_upper, gain_kendall and
+        gain_iauc (what the node's split adds to τ and to 2 IAUC − 1), is_leaf, leaf and score
+        (missing for inner nodes).
+        """
         from crank.report.tables import node_table
 
         return node_table(self)
 
     def glance(self) -> pd.DataFrame:
-        """Return one row that describes the whole model."""
+        """Return one row that describes the whole model.
+
+        Columns: formula, n, n_dropped, criterion, learner, depth, n_leaves, leaf_order, pruned;
+        iauc, kendall (training) and cv_iauc, cv_kendall (cross-validated), each followed by its
+        standard error (…_se); missing where they were not computed.
+        """
         from crank.report.tables import glance_table
 
         return glance_table(self)
@@ -210,14 +230,20 @@ class RankingModel:
     def importance(self, metric: Metric | None = None) -> pd.DataFrame:
         """Return each term's share of what the tree achieves on its training data.
 
-        The importances sum to Kendall's τ of the tree, or to 2 IAUC − 1 (theory §5).
+        Columns: term, importance (sums to Kendall's τ of the tree, or to 2 IAUC − 1: theory §5),
+        share. Where the leaves are ordered by rank, what that adds to the order from left to right
+        has a row of its own.
         """
         from crank.report.tables import importance_table
 
         return importance_table(self, metric or self.pruning.metric)
 
     def coefficients(self) -> pd.DataFrame:
-        """Return the coefficients of nodes split by a linear learner, with standard errors."""
+        """Return the coefficients of nodes split by a linear learner, with standard errors.
+
+        Columns: node, term, estimate (standardised), std_error, z, pvalue. The errors are robust
+        ones within the node and ignore how the tree came to split there.
+        """
         from crank.report.tables import coefficient_table
 
         return coefficient_table(self)
@@ -230,6 +256,9 @@ class RankingModel:
 
     def path(self, row: Any, *, unknown: Literal["error", "missing"] = "error") -> pd.DataFrame:
         """Explain the score of one row, turn by turn.
+
+        Columns: node, condition (that the row meets), turn ("high" or "low"), n, y_median and
+        quantile of the node that it enters, best and worst (the scores still possible there).
 
         Parameters
         ----------

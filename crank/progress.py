@@ -38,6 +38,11 @@ def track(
     patience : float
         Seconds before the bar appears.
 
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C clears the bar and says how far the work had come.
+
     Examples
     --------
     >>> list(track("ab", 2, "letters"))
@@ -46,15 +51,18 @@ def track(
     out = stream if stream is not None else sys.stderr
     visible = out.isatty() if show is None else show
     start = time.monotonic()
-    shown = False
+    shown, done = False, 0
     try:
-        for done, item in enumerate(items, 1):
+        for item in items:
             yield item
+            done += 1
             elapsed = time.monotonic() - start
             if visible and elapsed >= patience:
                 out.write("\r" + bar(done, total, label, elapsed))
                 out.flush()
                 shown = True
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{label} stopped after {done} of {total}") from None
     finally:
         if shown:
             out.write("\r" + " " * len(bar(total, total, label, 0.0)) + "\r")

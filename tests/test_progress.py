@@ -41,6 +41,6 @@ def test_an_interrupt_clears_the_bar_and_passes_through():
 
     tracked = track(work(), 2, "folds", stream=out, patience=0.0)
     assert next(tracked) == 1
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="folds stopped after 1 of 2"):
         next(tracked)
     assert out.getvalue().endswith("\r")

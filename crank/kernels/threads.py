@@ -53,9 +53,9 @@ class Threads:
         return list(pairwise(edges))
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads; what an interrupt left waiting is not begun."""
         if self._pool is not None:
-            self._pool.shutdown()
+            self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
     def __enter__(self) -> Self:

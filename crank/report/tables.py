@@ -23,11 +23,7 @@ REORDERED = "(order of the leaves)"
 
 
 def leaf_table(model: RankingModel) -> pd.DataFrame:
-    """Tabulate the leaves, best first.
-
-    Columns: leaf, score, n, share (of the case weight), quantile, y_lower, y_median, y_upper
-    (quartiles of y), rule.
-    """
+    """Tabulate the leaves, best first; see `RankingModel.tidy`."""
     tree = model.tree
     cells = [tree.nodes[i] for i in tree.leaves]
     return pd.DataFrame(
@@ -46,13 +42,7 @@ def leaf_table(model: RankingModel) -> pd.DataFrame:
 
 
 def node_table(model: RankingModel) -> pd.DataFrame:
-    """Tabulate the nodes in the order of printing.
-
-    Columns: node (1 for the root, 2k and 2k + 1 for the children of k), depth, condition (that
-    leads from the parent), n, weight, quantile, y_lower, y_median, y_upper, gain_kendall and
-    gain_iauc (what the node's split adds to τ and to 2 IAUC − 1), is_leaf, leaf and score (missing
-    for inner nodes).
-    """
+    """Tabulate the nodes in the order of printing; see `RankingModel.nodes`."""
     tree = model.tree
     triples = tree.triples or np.nan
     rows = []
@@ -80,12 +70,7 @@ def node_table(model: RankingModel) -> pd.DataFrame:
 
 
 def glance_table(model: RankingModel) -> pd.DataFrame:
-    """Describe the model in one row.
-
-    Columns: formula, n, n_dropped, criterion, learner, depth, n_leaves, leaf_order, pruned, then
-    iauc, kendall (training) and cv_iauc, cv_kendall (cross-validated), each followed by its
-    standard error (…_se); missing where they were not computed.
-    """
+    """Describe the model in one row; see `RankingModel.glance`."""
     tree = model.tree
     row: dict[str, object] = {
         "formula": model.formula,
@@ -109,11 +94,7 @@ def glance_table(model: RankingModel) -> pd.DataFrame:
 
 
 def pruning_table(path: PruningPath, validation: Validation | None) -> pd.DataFrame:
-    """Tabulate the pruning path, as rpart's cp table.
-
-    Columns: alpha, n_leaves, training, and after cross-validation heldout, se and chosen ("cv" for
-    the best step, "1se" for the smallest tree within one standard error of it).
-    """
+    """Tabulate the pruning path, as rpart's cp table; see `RankingModel.pruning_path`."""
     table = pd.DataFrame(
         {
             "alpha": path.alphas,
@@ -133,11 +114,7 @@ def pruning_table(path: PruningPath, validation: Validation | None) -> pd.DataFr
 
 
 def importance_table(model: RankingModel, metric: Metric) -> pd.DataFrame:
-    """Give each node's gain to the terms that earned it.
-
-    Columns: term, importance (sums to τ of the tree, or to 2 IAUC − 1), share. Where the leaves
-    are ordered by rank, what that adds to the order from left to right has a row of its own.
-    """
+    """Give each node's gain to the terms that earned it; see `RankingModel.importance`."""
     one_of("metric", metric, ("kendall", "iauc"))
     tree = model.tree
     total = tree.pairs if metric == "kendall" else tree.triples
@@ -167,8 +144,7 @@ def importance_table(model: RankingModel, metric: Metric) -> pd.DataFrame:
 def coefficient_table(model: RankingModel) -> pd.DataFrame:
     """Tabulate the coefficients of the nodes that have some, in the order of printing.
 
-    Columns: node, term, estimate (standardised), std_error, z, pvalue. The errors are robust ones
-    within the node and ignore how the tree came to split there: they describe, they do not test.
+    See `RankingModel.coefficients`. The p-values describe, they do not test.
     """
     rows = []
     for _, node in model.tree.walk():

@@ -84,11 +84,7 @@ def rules_text(model: RankingModel) -> str:
 
 
 def path_table(model: RankingModel, X: FloatArray) -> pd.DataFrame:
-    """Follow one row from the root to its leaf.
-
-    Columns: node, condition (that the row meets), turn ("high" or "low" side), n, y_median and
-    quantile of the node that it enters, best and worst (the scores still possible there).
-    """
+    """Follow one row from the root to its leaf; see `RankingModel.path`."""
     import pandas as pd
 
     tree = model.tree
