@@ -12,11 +12,12 @@ from crank.design.table import Table
 from crank.design.weights import read_weights
 from crank.errors import DataError
 from crank.formula import ParsedFormula, learn_design, learn_response, parse_formula
-from crank.model import LearnerInfo, RankingModel, TrainingInfo, refuse_missing
+from crank.model import RankingModel, refuse_missing
 from crank.options import TreeOptions, one_of
 from crank.plugins.base import SplitLearner
 from crank.plugins.registry import get_learner, name_of
 from crank.procedure import fit_tree, in_sample
+from crank.provenance import LearnerInfo, TrainingInfo
 from crank.ranks import rank
 
 HOW_PRUNED = {

@@ -17,9 +17,10 @@ from crank.design.table import Table
 from crank.errors import DataError, OptionError
 from crank.options import TreeOptions, one_of, whole
 from crank.plugins.base import FloatArray
+from crank.provenance import LearnerInfo, TrainingInfo
 from crank.prune import PruningPath
 from crank.tree import Metric, Tree
-from crank.validate import Estimate, Validation
+from crank.validate import Validation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,36 +30,6 @@ if TYPE_CHECKING:
     from crank.report.summary import Summary
 
 PREDICTIONS = ("score", "leaf", "quantile", "median")
-
-
-@dataclass(frozen=True)
-class LearnerInfo:
-    """Which split learner made the tree, and how it was set."""
-
-    name: str
-    params: Mapping[str, Any]
-    takes_missing: bool
-    takes_categories: bool
-
-
-@dataclass(frozen=True)
-class TrainingInfo:
-    """What is kept of the training data: counts, not rows.
-
-    Attributes
-    ----------
-    n, n_dropped : int
-        Rows used, and rows left out because of missing values.
-    weighted : bool
-    figures, crossvalidated : dict of Estimate
-        By name, "iauc" and "kendall". The first are optimistic: the tree has seen these rows.
-    """
-
-    n: int
-    n_dropped: int
-    weighted: bool
-    figures: Mapping[str, Estimate]
-    crossvalidated: Mapping[str, Estimate]
 
 
 @dataclass(frozen=True, repr=False)

@@ -18,7 +18,7 @@ LAYERS = [
     {"datasets", "grow", "options", "prune", "testing"},
     {"validate"},
     {"procedure"},
-    {"estimators", "evaluate", "export", "model", "permutation", "report", "serve"},
+    {"estimators", "evaluate", "export", "model", "permutation", "provenance", "report", "serve"},
     {"api", "comparison", "diagnose"},
     {"datafiles", "demo", "paper", "scoring"},
     {"cli"},

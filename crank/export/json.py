@@ -24,9 +24,10 @@ from crank.export.json_text import fingerprint, lay_out, parse, read_file
 from crank.export.json_tree import leaf_entries, node_entries, read_grown, read_pruned
 from crank.export.schema import check_schema, model_schema
 from crank.files import write_text
-from crank.model import LearnerInfo, RankingModel, TrainingInfo
+from crank.model import RankingModel
 from crank.options import TreeOptions
 from crank.plugins.discovery import find
+from crank.provenance import LearnerInfo, TrainingInfo
 from crank.prune import PruningPath, weakest_links
 from crank.validate import Estimate, Validation
 

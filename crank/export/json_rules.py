@@ -15,7 +15,7 @@ from crank.plugins.registry import rule_from_dict
 
 if TYPE_CHECKING:
     from crank.design.spec import DesignSpec
-    from crank.model import LearnerInfo
+    from crank.provenance import LearnerInfo
 
 
 def require_installed(learner: str) -> None:
