@@ -112,8 +112,13 @@ def fit_tree(
         rng=np.random.default_rng(seed),
     )
     n_fits = options.cv * options.cv_repeats
-    folds = list(track(trees, n_fits, "cross-validation", show=progress))
-    validation, order = judge(path, folds, X, options)
+    first_order: LeafOrder = "rank" if options.leaf_order == "rank" else "oriented"
+    folds, heldout = [], []
+    for fold in track(trees, n_fits, "cross-validation", show=progress):
+        folds.append(fold)
+        heldout.append(heldout_figures(fold, X, path.typical_alphas, first_order))
+    validation = judge(path, np.array(heldout), options)
+    order = choose_order(path, folds, X, validation, options)
     step = validation.step if options.prune == "cv" else validation.step_1se
     tree = replace(path.subtree(step), leaf_order=order)
     price = path.typical_alphas[step]
@@ -124,21 +129,28 @@ def fit_tree(
     return FittedTree(tree, path, crossvalidated, validation)
 
 
-def judge(
-    path: PruningPath, folds: list[FoldTree], X: FloatArray, options: TreeOptions
-) -> tuple[Validation, LeafOrder]:
-    """Choose how far to prune, and in which order to put the leaves, from the same folds."""
-    order: LeafOrder = "rank" if options.leaf_order == "rank" else "oriented"
-    prices = path.typical_alphas
-    heldout = np.array([heldout_figures(fold, X, prices, order) for fold in folds])
+def judge(path: PruningPath, heldout: NDArray[np.float64], options: TreeOptions) -> Validation:
+    """Choose how far to prune from the held-out figures of each fold at each step."""
     best, smallest = choose_step(heldout, options.cv)
-    if options.leaf_order == "auto":
-        step = best if options.prune == "cv" else smallest
-        by_rank = np.array([heldout_figures(f, X, prices[step : step + 1], "rank") for f in folds])
-        ahead = by_rank[:, 0] - heldout[:, step]
-        if np.nanmean(ahead) > np.nanstd(ahead, ddof=1) / np.sqrt(options.cv):
-            order = "rank"
-    return Validation(path.metric, options.cv, options.cv_repeats, heldout, best, smallest), order
+    return Validation(path.metric, options.cv, options.cv_repeats, heldout, best, smallest)
+
+
+def choose_order(
+    path: PruningPath,
+    folds: list[FoldTree],
+    X: FloatArray,
+    validation: Validation,
+    options: TreeOptions,
+) -> LeafOrder:
+    """Keep the oriented order unless the same folds put the order by rank clearly ahead."""
+    if options.leaf_order != "auto":
+        return options.leaf_order
+    step = validation.step if options.prune == "cv" else validation.step_1se
+    price = path.typical_alphas[step : step + 1]
+    by_rank = np.array([heldout_figures(fold, X, price, "rank")[0] for fold in folds])
+    ahead = by_rank - validation.heldout[:, step]
+    clear = np.nanmean(ahead) > np.nanstd(ahead, ddof=1) / np.sqrt(options.cv)
+    return "rank" if clear else "oriented"
 
 
 def judged_by(criterion: str, ranks: Ranks) -> Metric:

@@ -58,9 +58,9 @@ def track(
             done += 1
             elapsed = time.monotonic() - start
             if visible and elapsed >= patience:
+                shown = True
                 out.write("\r" + bar(done, total, label, elapsed))
                 out.flush()
-                shown = True
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{label} stopped after {done} of {total}") from None
     finally:
