@@ -16,6 +16,7 @@ from crank.options import TreeOptions
 from crank.plugins.base import SplitLearner
 from crank.plugins.registry import get_learner
 from crank.procedure import fit_tree
+from crank.prune import PruningPath
 
 
 class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -127,10 +128,16 @@ class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
                 X, y, weight = X[used], y[used], weight[used]
         fitted = fit_tree(X, y, learner=learner, options=options, weight=weight)
         self.tree_ = fitted.tree
-        self.path_ = fitted.path
         self.validation_ = fitted.validation
+        self._fitted = fitted
         self._takes_missing = learner.takes_missing
         return self
+
+    @property
+    def path_(self) -> PruningPath:
+        """The nested subtrees of the tree as grown."""
+        check_is_fitted(self, "tree_")
+        return self._fitted.path
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Score rows: higher ranks better."""

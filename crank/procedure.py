@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,10 @@ class FittedTree:
     ----------
     tree : Tree
         Pruned and with its leaves in their final order.
-    path : PruningPath
-        Of the tree as grown.
+    grown : Tree
+        Before it was pruned.
+    metric : {"iauc", "kendall"}
+        The figure by which it is pruned.
     crossvalidated : dict
         Figures of `tree` by name, "iauc" and "kendall"; those that y does not allow are missing.
     validation : Validation or None
@@ -45,9 +48,15 @@ class FittedTree:
     """
 
     tree: Tree
-    path: PruningPath
+    grown: Tree
+    metric: Metric
     crossvalidated: Mapping[str, Estimate]
     validation: Validation | None
+
+    @cached_property
+    def path(self) -> PruningPath:
+        """The pruning path of the tree as grown; worked out when it is asked for."""
+        return weakest_links(self.grown, self.metric)
 
 
 def fit_tree(
@@ -95,13 +104,14 @@ def fit_tree(
             seed=node_seed,
         )
 
-    path = weakest_links(grow_on(ranks), metric)
+    grown = grow_on(ranks)
     if options.prune is None:
         order: LeafOrder = "rank" if options.leaf_order == "rank" else "oriented"
         if options.leaf_order == "auto" and criterion.name == "spearman":
             order = "rank"
-        tree = replace(path.tree, leaf_order=order)
-        return FittedTree(tree, path, {}, None)
+        return FittedTree(replace(grown, leaf_order=order), grown, metric, {}, None)
+
+    path = weakest_links(grown, metric)
 
     trees = fold_trees(
         ranks,
@@ -126,7 +136,7 @@ def fit_tree(
         name: pooled_estimate(folds, X, price, order, name, options.cv)
         for name in measurable(ranks)
     }
-    return FittedTree(tree, path, crossvalidated, validation)
+    return FittedTree(tree, grown, metric, crossvalidated, validation)
 
 
 def judge(path: PruningPath, heldout: NDArray[np.float64], options: TreeOptions) -> Validation:

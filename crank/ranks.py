@@ -143,6 +143,7 @@ def _ranked(
         below=below_group if len(upto_group) == n else below_group[group],
         upto=upto_group if len(upto_group) == n else upto_group[group],
         pairs=float(ordered.sum()),
-        triples=float(ordered @ (upto_group[-1] - upto_group)),
+        # no matrix product: BLAS would wake threads that then spin beside ours
+        triples=float((ordered * (upto_group[-1] - upto_group)).sum()),
         unweighted=weight is None,
     )

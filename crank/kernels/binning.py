@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.compiled_bins import MISSING, bin_rows, reorder
+from crank.kernels.compiled_bins import MISSING, bin_rows, gather, reorder
 from crank.kernels.threads import Threads
 
 SAMPLE = 2**15
@@ -78,9 +78,11 @@ def bin_matrix(
     edges = _Edges(np.asarray(levels, dtype=np.intp))
     sample = row if n <= SAMPLE else np.sort(row[np.arange(SAMPLE) * n // SAMPLE])
 
+    copy = gather(str(X.dtype))
+
     def learn(first: int, last: int) -> None:
-        # indexing, for np.take would first copy all rows of the slice
-        values = X[sample, first:last].T.astype(np.float64, order="C")
+        values = np.empty((last - first, len(sample)))
+        copy(X, sample, first, last, values)
         values.sort(axis=1)
         for j, value in enumerate(values, first):
             edges.learn(j, value)
@@ -139,7 +141,7 @@ def _fill(
     n, d = X.shape
     fill = bin_rows(str(X.dtype))
     # a tile of a row-wise matrix should stay in the first cache while its columns are read
-    tile = 1024 if X.strides[0] <= X.strides[1] else max(8, min(128, 4096 // d))
+    tile = 1024 if X.strides[0] <= X.strides[1] else max(8, min(128, 8192 // d))
     stray = np.zeros(d, dtype=bool)
     threads.run(
         lambda first, last: fill(X, first, last, tile, edges.value, columns, check, bins, stray),

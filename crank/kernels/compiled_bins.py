@@ -28,29 +28,29 @@ def _bin_rows(
     """Bin rows ``first`` to ``last``: the bin of x is the number of edges below it.
 
     The bisection is written out because a loop would branch: it takes 8 comparisons and no jump.
-    In columns to ``check`` every value should equal an edge; those that do not are reported.
+    Indices are unsigned, and loops start from 0: for others numba asks whether they count from
+    the end. In columns to ``check`` every value should equal an edge; those that do not are
+    reported.
     """
     for t in range(first, last, tile):
-        end = min(t + tile, last)
+        rows = slice(t, min(t + tile, last))
         for c in range(len(columns)):
             j = columns[c]
-            e = edges[j]
-            out = bins[j]
-            for r in range(t, end):
-                x = np.float64(X[r, j])
-                b = 0
-                b += 128 * (e[127] < x)
-                b += 64 * (e[b + 63] < x)
-                b += 32 * (e[b + 31] < x)
-                b += 16 * (e[b + 15] < x)
-                b += 8 * (e[b + 7] < x)
-                b += 4 * (e[b + 3] < x)
-                b += 2 * (e[b + 1] < x)
-                b += 1 * (e[b] < x)
-                out[r] = b | (MISSING * (x != x))
+            e, values, out = edges[j], X[rows, j], bins[j, rows]
+            for r in range(len(out)):
+                x = np.float64(values[r])
+                b = np.uint32(128) * np.uint32(e[127] < x)
+                b += np.uint32(64) * np.uint32(e[b + np.uint32(63)] < x)
+                b += np.uint32(32) * np.uint32(e[b + np.uint32(31)] < x)
+                b += np.uint32(16) * np.uint32(e[b + np.uint32(15)] < x)
+                b += np.uint32(8) * np.uint32(e[b + np.uint32(7)] < x)
+                b += np.uint32(4) * np.uint32(e[b + np.uint32(3)] < x)
+                b += np.uint32(2) * np.uint32(e[b + np.uint32(1)] < x)
+                b += np.uint32(e[b] < x)
+                out[r] = b | (np.uint32(MISSING) * np.uint32(x != x))
             if check[j]:
-                for r in range(t, end):
-                    x = np.float64(X[r, j])
+                for r in range(len(out)):
+                    x = np.float64(values[r])
                     if x == x and e[out[r]] != x:
                         stray[j] = True
 
@@ -75,6 +75,32 @@ def bin_rows(dtype: str) -> Any:
     return kernel_for(signature, _bin_rows)
 
 
+def _gather(
+    X: NDArray[Any], rows: NDArray[np.intp], first: int, last: int, out: NDArray[np.float64]
+) -> None:
+    """Copy some rows of the columns ``first`` to ``last``, turned, into ``out``."""
+    for r in range(len(rows)):
+        row = np.uint64(rows[r])
+        for j in range(last - first):
+            out[j, r] = X[row, first + j]
+
+
+@cache
+def gather(dtype: str) -> Any:
+    """Compile the copying of rows of float32 or float64 data of any strides."""
+    from numba import types
+
+    value = types.float32 if dtype == "float32" else types.float64
+    signature = types.void(
+        types.Array(value, 2, "A", readonly=True),
+        types.Array(types.intp, 1, "C"),
+        types.intp,
+        types.intp,
+        types.Array(types.float64, 2, "C"),
+    )
+    return kernel_for(signature, _gather)
+
+
 @kernel
 def reorder(bins: NDArray[np.uint8], first: int, last: int, row: NDArray[np.intp]) -> None:
     """Put columns ``first`` to ``last`` of the bins, in place, in another order of rows."""
@@ -83,5 +109,5 @@ def reorder(bins: NDArray[np.uint8], first: int, last: int, row: NDArray[np.intp
     for j in range(first, last):
         old = bins[j]
         for r in range(n):
-            column[r] = old[row[r]]
+            column[r] = old[np.uint64(row[r])]
         old[:] = column

@@ -60,13 +60,14 @@ def search_columns(
             start, end = bounds[k], bounds[k + 1]
             sums[:] = 0.0
             counts[:] = 0
+            rows = slice(start, end)
             if weighted:
                 masses[:] = 0.0
                 _count_weighted(
-                    bins[a], bins[b], index, start, end, score, weight, sums, counts, masses
+                    bins[a], bins[b], index[rows], score[rows], weight[rows], sums, counts, masses
                 )
             else:
-                _count(bins[a], bins[b], index, start, end, score, sums, counts)
+                _count(bins[a], bins[b], index[rows], score[rows], sums, counts)
             for half in range(2 if b != a else 1):
                 j = b if half else a
                 here = slice(half * WIDTH, (half + 1) * WIDTH)
@@ -108,15 +109,14 @@ def _count(
     a: Bins,
     b: Bins,
     index: NDArray[np.int32],
-    start: int,
-    end: int,
     score: Floats,
     sums: Floats,
     counts: NDArray[np.int32],
 ) -> None:
-    for p in range(start, end):
-        i, v = index[p], score[p]
-        x, y = np.intp(a[i]), np.intp(b[i]) + WIDTH
+    # loops from 0 and unsigned indices: for others numba tests whether they count from the end
+    for p in range(len(index)):
+        i, v = np.uint32(index[p]), score[p]
+        x, y = np.uint32(a[i]), np.uint32(b[i]) + np.uint32(WIDTH)
         sums[x] += v
         counts[x] += 1
         sums[y] += v
@@ -128,17 +128,15 @@ def _count_weighted(
     a: Bins,
     b: Bins,
     index: NDArray[np.int32],
-    start: int,
-    end: int,
     score: Floats,
     weight: Floats,
     sums: Floats,
     counts: NDArray[np.int32],
     masses: Floats,
 ) -> None:
-    for p in range(start, end):
-        i, v, w = index[p], score[p], weight[p]
-        x, y = np.intp(a[i]), np.intp(b[i]) + WIDTH
+    for p in range(len(index)):
+        i, v, w = np.uint32(index[p]), score[p], weight[p]
+        x, y = np.uint32(a[i]), np.uint32(b[i]) + np.uint32(WIDTH)
         sums[x] += v
         counts[x] += 1
         masses[x] += w

@@ -37,14 +37,16 @@ def _side_nodes(
         if j < 0:
             continue
         bin_of, goes, low, high = bins[j], side[k], edge[k, 0], edge[k, 1]
+        rows = slice(bounds[k], bounds[k + 1])
+        where, here, out = index[rows], position[rows], left[rows]
         largest, smallest = -np.inf, np.inf
-        for p in range(bounds[k], bounds[k + 1]):
-            b = bin_of[index[p]]
-            left[p] = goes[b]
+        for p in range(len(where)):
+            b = bin_of[np.uint32(where[p])]
+            out[p] = goes[b]
             if b == low:
-                largest = max(largest, np.float64(X[row[position[p]], j]))
+                largest = max(largest, np.float64(X[row[here[p]], j]))
             elif b == high:
-                smallest = min(smallest, np.float64(X[row[position[p]], j]))
+                smallest = min(smallest, np.float64(X[row[here[p]], j]))
         if low >= 0:
             neighbour[k, 0] = largest
         if high >= 0:

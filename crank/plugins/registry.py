@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -188,8 +189,14 @@ def _require_packages(kind: type[SplitLearner], label: str) -> None:
             )
 
 
+@cache
+def _signature(kind: type[SplitLearner]) -> inspect.Signature:
+    # a third of a millisecond, and estimators ask for their learner at every call
+    return inspect.signature(kind)
+
+
 def _build(kind: type[SplitLearner], label: str, params: Mapping[str, Any]) -> SplitLearner:
-    signature = inspect.signature(kind)
+    signature = _signature(kind)
     names = [
         name
         for name, parameter in signature.parameters.items()
