@@ -52,7 +52,7 @@ class NumericColumns:
         """Find each column's best cut in each node."""
         low = _running(_by_position(level, _whole(level), self.n), self.order, level)
         n_low: NDArray[np.intp] = (level.within + 1)[None, :]
-        low_weight: FloatArray = n_low.astype(np.float64)
+        low_weight: Numbers = n_low
         if level.weight is not None and level.objective == "variance":
             by_position = _by_position(level, level.weight, self.n)
             low_weight = _running(by_position, self.order, level)
@@ -105,7 +105,7 @@ class _Missing:
         known = np.where(self.known, running[self.column, self.last_known], 0)
         return self.level.spread_out(running[self.column, self.level.bounds[1:] - 1] - known, 1)
 
-    def add_to(self, weight: FloatArray) -> FloatArray:
+    def add_to(self, weight: Numbers) -> Numbers:
         """Add the missing values to the weight of the low side."""
         if self.level.weight is None:
             return np.asarray(weight + self.level.spread_out(self.count, axis=1))
@@ -141,7 +141,7 @@ class _Placement:
         missing_low: bool,
         low: Numbers,
         n_low: NDArray[np.intp],
-        low_weight: FloatArray,
+        low_weight: Numbers,
         rises: NDArray[np.bool_],
         level: LevelArrays,
     ) -> _Placement:
@@ -237,7 +237,7 @@ class NumericSearch:
         ]
 
 
-def _value(low: Numbers, low_weight: FloatArray, level: LevelArrays) -> Numbers:
+def _value(low: Numbers, low_weight: Numbers, level: LevelArrays) -> Numbers:
     """Value of cutting off a low side: |Σ left − Σ right|, or the variance (Σ low)² W / (W_l W_h).
 
     The variance form is for scores that are centred within the node.
@@ -281,8 +281,10 @@ def _running(by_position: Numbers, order: NDArray[np.intp], level: LevelArrays) 
     if total.dtype == np.int64:
         np.add.accumulate(total, axis=1, out=total)
         if len(level.starts) > 1:
-            base = total[:, level.starts[1:] - 1]
-            total[:, level.starts[1] :] -= np.repeat(base, level.sizes[1:], axis=1)
+            # every column has the same rows in a node, hence the same sum before it
+            total[:, level.starts[1] :] -= np.repeat(
+                total[0, level.starts[1:] - 1], level.sizes[1:]
+            )
         return total
     for start, end in pairwise(level.bounds.tolist()):
         np.add.accumulate(total[:, start:end], axis=1, out=total[:, start:end])
