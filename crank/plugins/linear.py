@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -51,7 +52,19 @@ class LinearRule(SplitRule):
 
     def decision(self, X: FloatArray) -> NDArray[np.float64]:
         """Evaluate the sum, a block of rows at a time."""
+        if len(X) == 1:  # blocks would take longer than the sum
+            return self._one(X)
         return self._evaluate(X, None)
+
+    def _one(self, X: FloatArray) -> NDArray[np.float64]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = (X if len(self.columns) == X.shape[1] else X[:, self.columns]) - self.centre
+            Z /= self.scale
+            value: NDArray[np.float64] = Z @ self.coef
+            if not math.isfinite(value[0]):
+                value = finite(Z) @ self.coef
+        value += self.bias
+        return value
 
     def decision_at(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Evaluate the sum for some rows, which are never copied all at once."""
