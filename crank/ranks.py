@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.compiler import numba_works
+
+RADIX_FROM = 1_000_000
+"""Rows from which the compiled sort is worth loading."""
+
 
 @dataclass(frozen=True)
 class Ranks:
@@ -98,8 +103,15 @@ def _sorted(
     """Sort rows by y and, among ties, by number; tell where a new value begins.
 
     NumPy's stable sort takes four times as long as its quick sort, so the quick one runs and
-    ties, if there are any, are put in order through integer keys.
+    ties, if there are any, are put in order through integer keys. Both leave the caches behind
+    on millions of rows, where a compiled radix sort takes a third of the time.
     """
+    if len(y) >= RADIX_FROM and numba_works():
+        from crank.kernels.compiled_sort import stable_order
+
+        row = stable_order(y)
+        y_sorted = y[row]
+        return row, y_sorted, _first(y_sorted)
     row = np.argsort(y)
     y_sorted = y[row]
     new = _first(y_sorted)

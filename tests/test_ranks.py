@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crank import ranks
+from crank.kernels.compiled_sort import stable_order
 from crank.ranks import Ranks, rank
 
 tied = st.lists(st.integers(-3, 3), min_size=1, max_size=25)
@@ -52,6 +54,26 @@ def test_zeros_of_either_sign_are_tied():
 def test_many_ties_sort_like_a_stable_sort():
     y = np.random.default_rng(0).integers(0, 9, 5000).astype(float)
     assert (rank(y).row == np.argsort(y, kind="stable")).all()
+
+
+@settings(deadline=None)  # the first call loads the compiler
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60))
+def test_the_compiled_sort_is_a_stable_sort(values):
+    y = np.array(values)
+    assert stable_order(y).tolist() == np.argsort(y, kind="stable").tolist()
+    wide = np.tile(y, 7) * np.repeat(np.array([1.0, -1.0, 1e-300, 0.0, 1.0, 0.5, -0.0]), len(y))
+    assert stable_order(wide).tolist() == np.argsort(wide, kind="stable").tolist()
+
+
+def test_large_samples_are_ranked_alike(monkeypatch):
+    rng = np.random.default_rng(4)
+    for y in (rng.normal(size=3000), rng.integers(-5, 5, 3000) * 0.5, -np.zeros(3000)):
+        plain = rank(y)
+        monkeypatch.setattr(ranks, "RADIX_FROM", 0)
+        compiled = rank(y)
+        monkeypatch.undo()
+        for name in Ranks.__dataclass_fields__:
+            assert np.array_equal(getattr(plain, name), getattr(compiled, name)), name
 
 
 @pytest.mark.parametrize("weighted", [False, True])
