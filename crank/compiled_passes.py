@@ -38,6 +38,7 @@ class CompiledPasses(Passes):
             lambda first, last: compiled.score_nodes(
                 number,
                 r.plain,
+                r.unweighted,
                 level.position,
                 level.bounds,
                 first,
@@ -70,6 +71,7 @@ class CompiledPasses(Passes):
         self.threads.run(
             lambda first, last: compiled.partition_nodes(
                 r.plain,
+                r.unweighted,
                 level.position,
                 level.bounds,
                 first,
@@ -98,6 +100,7 @@ class CompiledPasses(Passes):
         self.threads.run(
             lambda first, last: compiled.summarise_nodes(
                 r.plain,
+                r.unweighted,
                 level.position,
                 level.bounds,
                 first,

@@ -80,20 +80,24 @@ def bin_matrix(
 
     copy = gather(str(X.dtype))
 
-    def learn(first: int, last: int) -> None:
+    def learn_from_sample(first: int, last: int) -> None:
         values = np.empty((last - first, len(sample)))
         copy(X, sample, first, last, values)
         values.sort(axis=1)
-        for j, value in enumerate(values, first):
-            edges.learn(j, value)
+        for j in range(first, last):
+            edges.learn(j, values[j - first])
 
     cuts = [*range(0, d, COLUMNS_AT_ONCE), d]
-    threads.run(learn, pairwise(cuts))
+    threads.run(learn_from_sample, pairwise(cuts))
     bins = np.empty((d, n), dtype=np.uint8)
     check = edges.discrete & (edges.levels == 0) & (n > SAMPLE)
-    for j in _fill(X, edges, np.arange(d), check, bins, threads):
-        edges.learn(j, np.sort(X[:, j].astype(np.float64)))
-        _fill(X, edges, np.array([j]), np.zeros(d, dtype=bool), bins, threads)
+    strays = _fill(X, edges, np.arange(d), check, bins, threads)
+    if len(strays):
+        threads.run(
+            lambda j: edges.learn(j, np.sort(X[:, j].astype(np.float64))),
+            [(j,) for j in strays.tolist()],
+        )
+        _fill(X, edges, strays, np.zeros(d, dtype=bool), bins, threads)
     threads.run(lambda first, last: reorder(bins, first, last, row), threads.chunks(d))
     return Binned(bins, edges.value, edges.n_bins, edges.discrete, row)
 
@@ -136,7 +140,7 @@ def _fill(
     check: NDArray[np.bool_],
     bins: NDArray[np.uint8],
     threads: Threads,
-) -> list[int]:
+) -> NDArray[np.intp]:
     """Bin some columns of all rows; return those to check where the sample missed a value."""
     n, d = X.shape
     fill = bin_rows(str(X.dtype))
@@ -147,4 +151,4 @@ def _fill(
         lambda first, last: fill(X, first, last, tile, edges.value, columns, check, bins, stray),
         threads.chunks(n, least=8 * tile),
     )
-    return [int(j) for j in np.flatnonzero(stray)]
+    return np.flatnonzero(stray)

@@ -49,10 +49,12 @@ def _bin_rows(
                 b += np.uint32(e[b] < x)
                 out[r] = b | (np.uint32(MISSING) * np.uint32(x != x))
             if check[j]:
+                wrong = 0
                 for r in range(len(out)):
                     x = np.float64(values[r])
-                    if x == x and e[out[r]] != x:
-                        stray[j] = True
+                    wrong += (x == x) & (e[out[r]] != x)
+                if wrong > 0:
+                    stray[j] = True
 
 
 @cache

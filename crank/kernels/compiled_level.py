@@ -3,7 +3,8 @@
 Rows of a node come in y order, so ties are runs and the rows below a row are those before it.
 Each call works on the nodes from ``first`` to before ``last``; nodes are independent, hence the
 results do not depend on how they are dealt out to threads. If ranks are ``plain``, without ties
-or weights, they are the positions themselves and nothing else is read.
+or weights, they are the positions themselves and nothing else is read; if they are ``even``, every
+weight is 1 and no weight is read.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ CRITERIA = {"crank": 0, "kendall": 1, "iauc": 2, "spearman": 3}
 def score_nodes(
     criterion: int,
     plain: bool,
+    even: bool,
     position: Ints,
     bounds: Bounds,
     first: int,
@@ -47,16 +49,15 @@ def score_nodes(
         else:
             _score_node(
                 criterion,
-                position,
-                bounds[k],
-                bounds[k + 1],
+                even,
+                position[bounds[k] : bounds[k + 1]],
                 group,
                 weight,
                 below,
                 upto,
                 rounding,
                 least,
-                score,
+                score[bounds[k] : bounds[k + 1]],
             )
 
 
@@ -82,9 +83,8 @@ def _score_plain(criterion: int, position: Ints, start: int, end: int, score: Fl
 @kernel
 def _score_node(
     criterion: int,
+    even: bool,
     position: Ints,
-    start: int,
-    end: int,
     group: Ints,
     weight: Floats,
     below: Floats,
@@ -93,27 +93,36 @@ def _score_node(
     least: float,
     score: Floats,
 ) -> None:
-    mass = 0.0
-    lows = 0.0
-    for p in range(start, end):
-        o = position[p]
-        mass += weight[o]
-        if criterion >= 2:
-            lows += weight[o] * (below[o] if criterion == 2 else 0.5 * (below[o] + upto[o]))
-    cut = end
+    m = len(position)
+    mass = float(m)
+    if not even:
+        mass = 0.0
+        for p in range(m):
+            mass += weight[position[p]]
     if criterion == 0:
-        cut = _median_cut(position, start, end, group, weight, mass, rounding)
+        if even:
+            cut = _even_median_cut(position, group)
+        else:
+            cut = _median_cut(position, group, weight, mass, rounding)
+        for p in range(m):
+            w = 1.0 if even else weight[position[p]]
+            score[p] = w if p >= cut else -w
+        return
+    lows = 0.0
+    if criterion >= 2:
+        for p in range(m):
+            o = position[p]
+            w = 1.0 if even else weight[o]
+            lows += w * (below[o] if criterion == 2 else 0.5 * (below[o] + upto[o]))
     under, highs = 0.0, 0.0
-    p = start
-    while p < end:
+    p = 0
+    while p < m:
         o = position[p]
         past, tied = p, 0.0
-        while past < end and group[position[past]] == group[o]:
-            tied += weight[position[past]]
+        while past < m and group[position[past]] == group[o]:
+            tied += 1.0 if even else weight[position[past]]
             past += 1
-        if criterion == 0:
-            value = 1.0 if p >= cut else -1.0
-        elif criterion == 1:
+        if criterion == 1:
             value = 2.0 * under + tied - mass
         elif criterion == 2:
             lows -= tied * below[o]
@@ -124,26 +133,20 @@ def _score_node(
         else:
             value = 0.5 * (below[o] + upto[o]) - lows / mass
         for q in range(p, past):
-            score[q] = value * weight[position[q]]
+            score[q] = value if even else value * weight[position[q]]
         under += tied
         p = past
 
 
 @kernel
-def _median_cut(
-    position: Ints,
-    start: int,
-    end: int,
-    group: Ints,
-    weight: Floats,
-    mass: float,
-    rounding: float,
-) -> int:
+def _median_cut(position: Ints, group: Ints, weight: Floats, mass: float, rounding: float) -> int:
     """First row above the distinct value nearest to half of the mass, the upper of two as near."""
+    m = len(position)
     nearest = np.inf
+    cut = m
     for turn in range(2):
-        cut, under = end, 0.0
-        for p in range(start, end - 1):
+        cut, under = m, 0.0
+        for p in range(m - 1):
             under += weight[position[p]]
             if group[position[p + 1]] != group[position[p]]:
                 off = abs(2.0 * under - mass)
@@ -155,8 +158,24 @@ def _median_cut(
 
 
 @kernel
+def _even_median_cut(position: Ints, group: Ints) -> int:
+    """Find the same cut without weights, from the middle outwards."""
+    m = len(position)
+    high = (m + 1) // 2
+    while high < m and group[position[high]] == group[position[high - 1]]:
+        high += 1
+    low = m // 2
+    while low > 0 and group[position[low]] == group[position[low - 1]]:
+        low -= 1
+    if high == m or (low > 0 and m - 2 * low < 2 * high - m):
+        return low if low > 0 else m
+    return high
+
+
+@kernel
 def partition_nodes(
     plain: bool,
+    even: bool,
     position: Ints,
     bounds: Bounds,
     first: int,
@@ -192,7 +211,7 @@ def partition_nodes(
             tied = o if plain else group[o]
             on_left, on_right = 0.0, 0.0
             while True:
-                w = 1.0 if plain else weight[o]
+                w = 1.0 if even else weight[o]
                 goes = left[p]
                 out[i if goes else j] = o
                 i += goes
@@ -218,6 +237,7 @@ def partition_nodes(
 @kernel
 def summarise_nodes(
     plain: bool,
+    even: bool,
     position: Ints,
     bounds: Bounds,
     first: int,
@@ -242,8 +262,9 @@ def summarise_nodes(
         else:
             for p in range(start, end):
                 o = position[p]
-                w += weight[o]
-                m += weight[o] * (below[o] + upto[o])
+                one = 1.0 if even else weight[o]
+                w += one
+                m += one * (below[o] + upto[o])
         mass[k], middle[k] = w, m
         p, under = start, weight[position[start]]
         for q in range(shares):
