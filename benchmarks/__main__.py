@@ -75,7 +75,7 @@ INTRODUCTION = """# Benchmarks
 `make bench` (or `python -m benchmarks`) repeats these and writes this page; `--only one_tree`
 runs one section, `--small` tests the harness in seconds.
 
-Contestants take turns in one process, each round in another order. Times are medians over the
+Contestants take turns in one process, each round beginning with another. Times are medians over the
 rounds; a ratio is the median of the ratios within a round, so that a busy machine slows both
 sides. **A ratio above 1 means that crank is faster.** CPU time adds up over threads. On a machine
 that is busy with other work, threads that wait by spinning (LightGBM, HistGradientBoosting) lose

@@ -95,18 +95,24 @@ def ratio_table(
         The contestant that the others are measured against.
     """
     lines = [
-        f"| {what} | contestant | wall | CPU | wall ÷ crank's | CPU ÷ crank's |",
-        "|---|---|---:|---:|---:|---:|",
+        f"| {what} | against | crank | peer | wall ÷ crank's | crank, CPU | peer, CPU | CPU ÷ |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for label, times in results:
-        for name, t in times.items():
-            wall, cpu = t.over(times[ours])
-            ratios = "| | |" if name == ours else f"| {wall:.2f} | {cpu:.2f} |"
-            lines.append(
-                f"| {label} | {name} | {readable(float(np.median(t.wall)))} "
-                f"| {readable(float(np.median(t.cpu)))} {ratios}"
-            )
+        our = times[ours]
+        for name, peer in times.items():
+            if name != ours:
+                wall, cpu = peer.over(our)
+                lines.append(
+                    f"| {label} | {name} | {middle(our.wall)} | {middle(peer.wall)} | {wall:.2f} "
+                    f"| {middle(our.cpu)} | {middle(peer.cpu)} | {cpu:.2f} |"
+                )
     return lines
+
+
+def middle(seconds: np.ndarray) -> str:
+    """Write the median of some times."""
+    return readable(float(np.median(seconds)))
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,7 @@ def test_a_ratio_is_the_median_of_the_ratios_within_a_round(timing):
     peer = timing.Times(np.array([3.0, 4.0, 20.0]), np.array([5.0, 6.0, 7.0]))
     assert peer.over(ours) == (2.0, 6.0)
     table = timing.ratio_table("what", [("x", {"crank": ours, "peer": peer})])
-    assert table[2].startswith("| x | crank | 2 s | 1 s ")
-    assert table[3] == "| x | peer | 4 s | 6 s | 2.00 | 6.00 |"
+    assert table[2:] == ["| x | peer | 2 s | 4 s | 2.00 | 1 s | 6 s | 6.00 |"]
 
 
 def test_promises_are_held_against_what_was_measured(timing):
