@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.rows import take_rows
 from crank.plugins import fields
 from crank.plugins.base import Coefficient, FloatArray, SplitRule
 from crank.plugins.newton import LossName, fit_linear, robust_errors
@@ -75,7 +76,7 @@ class LinearRule(SplitRule):
         every = len(self.columns) == X.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
             for block in row_blocks(len(value)):
-                part = X[block] if rows is None else X[rows[block]]
+                part = X[block] if rows is None else take_rows(X, rows[block])
                 value[block] = self._sum(part if every else part[:, self.columns])
         value += self.bias
         return value
