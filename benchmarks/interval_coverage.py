@@ -1,6 +1,6 @@
 """Simulated coverage of confidence intervals and size of paired tests; writes Markdown tables.
 
-Run ``python benchmarks/coverage.py``; ``--draws 200`` for a quick look.
+Run ``python benchmarks/interval_coverage.py``; ``--draws 200`` for a quick look.
 """
 
 from __future__ import annotations
