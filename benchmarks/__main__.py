@@ -34,8 +34,7 @@ def served(small: bool) -> Section:
         return ["## Serving", "", "onnxruntime is not installed here."], []
     from benchmarks import serving
 
-    sizes, rounds = ([1, 50], 2) if small else ([1, 100, 100_000], 15)
-    return ["## Serving", "", *serving.table(sizes, rounds)], []
+    return serving.report(small)
 
 
 SECTIONS: dict[str, Callable[[bool], Section]] = {

@@ -1,45 +1,23 @@
-"""A depth-8 stump tree in ONNX Runtime against scikit-learn's tree, interleaved in one process.
-
-Run ``python benchmarks/serving.py``; it writes a Markdown table of best times and ratios, to
-scikit-learn on an array and on a data frame: the first is the peer of a matrix, the second of named
-columns. It uses one thread whatever there is. ``--rows 1000 --repeat 2`` for a quick look.
-"""
+"""A depth-8 stump tree served by ONNX Runtime, against ``predict`` of scikit-learn's tree."""
 
 from __future__ import annotations
 
-import argparse
-import platform
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import onnxruntime
 import pandas as pd
-import sklearn
 from sklearn.tree import DecisionTreeRegressor
 
 import crank
+from benchmarks.timing import Bar, Task, Times, middle, race
 from crank.serve import Scorer
 
-Task = Callable[[], object]
 COLUMNS = 10
 DEPTH = 8
-ALL_CORES = 0  # ONNX Runtime's default
-ARRAY, FRAME = "scikit-learn, array", "scikit-learn, data frame"
-
-
-def timed(tasks: dict[str, Task], repeat: int, inner: int) -> dict[str, float]:
-    """Best wall seconds of one call; the tasks take turns."""
-    best = dict.fromkeys(tasks, np.inf)
-    for task in tasks.values():
-        task()
-    for _ in range(repeat):
-        for name, task in tasks.items():
-            start = time.perf_counter()
-            for _ in range(inner):
-                task()
-            best[name] = min(best[name], (time.perf_counter() - start) / inner)
-    return best
+ARRAY, FRAME = "DecisionTreeRegressor, array", "DecisionTreeRegressor, data frame"
+BARE_MATRIX, BARE_COLUMNS = "ONNX Runtime, matrix", "ONNX Runtime, columns"
+MATRIX, VALUES, DATA = "Scorer, matrix", "Scorer, columns", "Scorer, data frame"
 
 
 def sample(n: int) -> pd.DataFrame:
@@ -49,58 +27,88 @@ def sample(n: int) -> pd.DataFrame:
     return frame
 
 
-def tasks_for(n: int) -> dict[str, Task]:
-    train = sample(20_000)
-    model = crank.fit(train, "y ~ .", criterion="kendall", max_depth=DEPTH, prune=None)
-    names = [name for name in train.columns if name != "y"]
-    peer = DecisionTreeRegressor(max_depth=DEPTH).fit(train[names].to_numpy(), train["y"])
-    framed = DecisionTreeRegressor(max_depth=DEPTH).fit(train[names], train["y"])
+def bare(content: bytes) -> onnxruntime.InferenceSession:
+    """Open a file as a team without crank would, with the runtime's own settings."""
+    return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+
+
+def tasks_for(n: int, train: int) -> dict[str, Task]:
+    """Score the same rows in every way; the first two are scikit-learn's."""
+    known = sample(train)
+    model = crank.fit(known, "y ~ .", criterion="kendall", max_depth=DEPTH, prune=None)
+    names = [name for name in known.columns if name != "y"]
+    peer = DecisionTreeRegressor(max_depth=DEPTH).fit(known[names].to_numpy(), known["y"])
+    framed = DecisionTreeRegressor(max_depth=DEPTH).fit(known[names], known["y"])
     rows = sample(n)[names]
     X = np.ascontiguousarray(rows.to_numpy())
-    columns, matrix = Scorer(model.to_onnx()), Scorer(model.to_onnx(form="matrix"))
-    columns_all = Scorer(model.to_onnx(), threads=ALL_CORES)
-    matrix_all = Scorer(model.to_onnx(form="matrix"), threads=ALL_CORES)
-    feeds = columns.feeds(rows)
-    plain = rows.iloc[0].to_dict() if n == 1 else {c: rows[c].to_numpy() for c in names}
-    expected = model.predict(rows)
-    for got in (columns(rows), columns_all(rows), matrix(X), matrix_all(X)):
-        assert np.array_equal(got, expected)
-    return {
-        ARRAY: lambda: peer.predict(X),
-        FRAME: lambda: framed.predict(rows),
-        "ONNX Runtime, matrix, 1 thread": lambda: matrix.session.run(["score"], {"X": X}),
-        "ONNX Runtime, matrix, all cores": lambda: matrix_all.session.run(["score"], {"X": X}),
-        "ONNX Runtime, columns, 1 thread": lambda: columns.session.run(["score"], feeds),
-        "ONNX Runtime, columns, all cores": lambda: columns_all.session.run(["score"], feeds),
-        "Scorer, matrix": lambda: matrix(X),
-        "Scorer, dict": lambda: columns(plain),
-        "Scorer, data frame": lambda: columns(rows),
+    by_column, by_matrix = model.to_onnx(), model.to_onnx(form="matrix")
+    columns, matrix = Scorer(by_column), Scorer(by_matrix)
+    used = list(columns.columns)
+    values = rows.iloc[0].to_dict() if n == 1 else {c: rows[c].to_numpy() for c in used}
+    session, whole, feeds = bare(by_column), bare(by_matrix), columns.feeds(rows)
+    tasks: dict[str, Task] = {
+        BARE_MATRIX: lambda: whole.run(["score"], {"X": X})[0],
+        BARE_COLUMNS: lambda: session.run(["score"], feeds)[0],
+        MATRIX: lambda: matrix(X),
+        VALUES: lambda: columns(values),
+        DATA: lambda: columns(rows),
         "crank predict, data frame": lambda: model.predict(rows),
     }
+    expected = model.predict(rows)
+    assert all(np.array_equal(np.ravel(task()), expected) for task in tasks.values())
+    return {ARRAY: lambda: peer.predict(X), FRAME: lambda: framed.predict(rows), **tasks}
 
 
-def table(sizes: list[int], repeat: int) -> Iterator[str]:
-    yield "| rows | path | µs a call | ÷ scikit-learn, array | ÷ scikit-learn, data frame |"
-    yield "|---:|---|---:|---:|---:|"
-    for n in sizes:
-        best = timed(tasks_for(n), repeat, inner=max(1, 200 // (n + 1)))
-        for name, seconds in best.items():
-            ratios = " | ".join(f"{seconds / best[peer]:.3f}" for peer in (ARRAY, FRAME))
-            yield f"| {n:,} | {name} | {1e6 * seconds:,.1f} | {ratios} |"
+def races(sizes: list[tuple[int, int, int]], train: int) -> Iterator[tuple[str, dict[str, Times]]]:
+    """Race each way with scikit-learn's two for each (rows, rounds, calls timed together).
+
+    One way at a time, because the runtime's threads go on spinning after a call.
+    """
+    for n, rounds, inner in sizes:
+        tasks = tasks_for(n, train)
+        peers = {name: tasks.pop(name) for name in (ARRAY, FRAME)}
+        for name, task in tasks.items():
+            yield f"{n:,}", race({name: task, **peers}, rounds, inner)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--repeat", type=int, default=60)
-    options = parser.parse_args()
-    print(
-        f"Python {platform.python_version()}, onnxruntime {onnxruntime.__version__}, "
-        f"scikit-learn {sklearn.__version__}, {platform.machine()}\n"
-    )
-    for line in table([1, 100, options.rows], options.repeat):
-        print(line)
+def table(found: list[tuple[str, dict[str, Times]]]) -> Iterator[str]:
+    yield "| rows | way | a call | CPU | ÷ scikit-learn, array | ÷ scikit-learn, data frame |"
+    yield "|---:|---|---:|---:|---:|---:|"
+    for rows, times in found:
+        name, ours = next(iter(times.items()))
+        ratios = " | ".join(f"{ours.over(times[peer])[0]:.3f}" for peer in (ARRAY, FRAME))
+        yield f"| {rows} | {name} | {middle(ours.wall)} | {middle(ours.cpu)} | {ratios} |"
 
 
-if __name__ == "__main__":
-    main()
+def promises(found: list[tuple[str, dict[str, Times]]]) -> Iterator[Bar]:
+    """Compare with what crank promises: the time of a way over that of a peer, wall."""
+    for rows, name, peer, most in (
+        ("1", BARE_MATRIX, ARRAY, 0.1),
+        ("1", VALUES, ARRAY, 0.1),
+        ("1", BARE_COLUMNS, FRAME, 0.1),
+        ("100,000", BARE_MATRIX, ARRAY, 1),
+        ("100,000", BARE_COLUMNS, FRAME, 1),
+        ("100,000", DATA, FRAME, 1),
+    ):
+        times = next(times for where, times in found if where == rows and name in times)
+        wall, _ = times[name].over(times[peer])
+        yield Bar(f"depth-8 stumps, rows: {rows}, {name}: times {peer}", wall, most=most)
+
+
+def report(small: bool) -> tuple[list[str], list[Bar]]:
+    if small:
+        found = list(races([(1, 1, 2), (50, 1, 1)], 500))
+    else:
+        found = list(races([(1, 31, 200), (100, 21, 50), (100_000, 31, 1)], 20_000))
+    text = [
+        "## Serving",
+        "",
+        f"A tree of depth {DEPTH} on {COLUMNS} columns, with onnxruntime "
+        f"{onnxruntime.__version__}. ONNX Runtime alone has its own settings, all cores among "
+        "them, and tensors that were made before. `Scorer` makes them from a dict of columns (of "
+        "plain values for one row), from a data frame, or takes the matrix. **Here a ratio below 1 "
+        "means that crank is faster.**",
+        "",
+        *table(found),
+    ]
+    return text, [] if small else list(promises(found))

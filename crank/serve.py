@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,14 @@ from numpy.typing import NDArray
 
 from crank.design.table import Table
 from crank.errors import DataError, ModelFileError, OptionError, listed, require
+from crank.kernels.threads import Threads
 from crank.options import whole
 
-BATCH = 8192
+BATCH = 16_384
 """Rows scored at a time: intermediate results stay in cache, and memory bounded."""
 LARGEST = 2.0**63
 """Beyond it a single value takes the slow way, which refuses infinite ones."""
+NUMBER, TEXT = "tensor(double)", "tensor(string)"
 
 
 class Scorer:
@@ -30,7 +35,7 @@ class Scorer:
     providers : sequence of str, optional
         Execution providers of ONNX Runtime; the CPU by default.
     threads : int
-        Threads for one call; 0 for all cores.
+        Threads that share the rows of one call, if it has more than 16,384; 0 for all cores.
 
     Attributes
     ----------
@@ -56,7 +61,7 @@ class Scorer:
         self,
         model: str | Path | bytes,
         providers: Sequence[str] | None = None,
-        threads: int = 1,
+        threads: int = 0,
     ) -> None:
         whole("threads", threads, 0)
         content = model if isinstance(model, bytes) else _read(Path(model))
@@ -67,7 +72,9 @@ class Scorer:
 
     def __setstate__(self, state: tuple[bytes, list[str] | None, int]) -> None:
         self._content, self._providers, self._threads = state
-        self.session = session(*state)
+        self.session = session(self._content, self._providers)
+        self._team = Threads(self._threads or os.cpu_count() or 1)
+        self._idle: dict[str, list[_Row]] = {}
         self.metadata: dict[str, str] = dict(self.session.get_modelmeta().custom_metadata_map)
         if "crank_version" not in self.metadata:
             raise ModelFileError(
@@ -112,58 +119,68 @@ class Scorer:
                 f"the file gives no {type!r}. It gives: {listed(self._outputs)}. "
                 f"Export with outputs=({type!r}, …)."
             )
+        if isinstance(data, dict) and not self._matrix:
+            score = self._one_row(data, self._outputs[type])
+            if score is not None:
+                return score
         feeds = self.feeds(data)
-        wanted = [self._outputs[type]]
         n = len(next(iter(feeds.values())))
         if 0 < n <= BATCH:
-            return self._run(wanted, feeds)
-        if n == 0:  # translations of other libraries' classifiers may not take an empty batch
-            return np.empty(0, dtype=np.int64 if type == "leaf" else np.float64)
-        parts = [
-            self._run(wanted, {name: x[start : start + BATCH] for name, x in feeds.items()})
-            for start in range(0, n, BATCH)
-        ]
-        return np.concatenate(parts)
+            return self._run(self._outputs[type], feeds)
+        # translations of other libraries' classifiers may not take an empty batch
+        scores = np.empty(n, dtype=np.int64 if type == "leaf" else np.float64)
 
-    def _run(self, wanted: list[str], feeds: dict[str, NDArray[Any]]) -> NDArray[Any]:
+        def fill(start: int, stop: int) -> None:
+            part = {name: values[start:stop] for name, values in feeds.items()}
+            scores[start:stop] = self._run(self._outputs[type], part)
+
+        n_jobs = self._team.n_jobs
+        batches = n_jobs * -(-n // (n_jobs * BATCH))
+        self._team.run(fill, pairwise(n * k // batches for k in range(batches + 1) if n))
+        return scores
+
+    def _run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[Any]:
         try:
-            result: NDArray[Any] = self.session.run(wanted, feeds)[0]
+            scores: NDArray[Any] = self.session.run([output], feeds)[0]
         except Exception as error:  # the runtime's own classes differ between versions
-            if self.metadata["unknown"] == "error" and "out of" in str(error):
-                raise DataError(
-                    "a category has a value that the model does not know, and the file was "
-                    "written with unknown='error'. Correct the rows, or export with unknown='nan'."
-                ) from error
-            raise DataError(f"ONNX Runtime cannot score these rows: {error}") from error
-        return result.reshape(-1)
+            raise self._explained(error) from error
+        return scores.reshape(-1)
+
+    def _one_row(self, data: dict[Any, Any], output: str) -> NDArray[Any] | None:
+        """Score one row of plain values; None if it is not, or needs a closer look."""
+        idle = self._idle.setdefault(output, [])
+        try:
+            row = idle.pop()
+        except IndexError:
+            row = _Row(self.session, self._types, output)
+        try:
+            return row.score(data)
+        except Exception as error:  # the runtime's own classes differ between versions
+            raise self._explained(error) from error
+        finally:
+            idle.append(row)
+
+    def _explained(self, error: Exception) -> DataError:
+        if self.metadata["unknown"] == "error" and "out of" in str(error):
+            return DataError(
+                "a category has a value that the model does not know, and the file was "
+                "written with unknown='error'. Correct the rows, or export with unknown='nan'."
+            )
+        return DataError(f"ONNX Runtime cannot score these rows: {error}")
 
     def feeds(self, data: Any) -> dict[str, NDArray[Any]]:
         """Return the tensors that a bare ONNX Runtime session needs for these rows."""
         if self._matrix:
             return self._matrix_feed(data)
-        row = self._row(data) if isinstance(data, dict) else None
-        if row is not None:
-            return row
         table = Table.read(data)
-        return {
-            name: _READERS[type](table, name, self._marks[name]).reshape(-1, 1)
+        feeds = {
+            name: _READERS[type](table, name, self._marks[name])
             for name, type in self._types.items()
         }
-
-    def _row(self, data: dict[Any, Any]) -> dict[str, NDArray[Any]] | None:
-        """Return the tensors of one row of plain values without the detour over a table."""
-        feeds: dict[str, NDArray[Any]] = {}
-        for name, element in self._types.items():
-            value = data.get(name)
-            if element == "tensor(double)" and isinstance(value, float | int):
-                if abs(value) > LARGEST:
-                    return None
-                feeds[name] = np.array([[value]], dtype=np.float64)
-            elif element == "tensor(string)" and isinstance(value, str):
-                feeds[name] = np.array([[value]], dtype=object)
-            else:
-                return None
-        return feeds
+        with np.errstate(all="ignore"):
+            for name, values in feeds.items():
+                _refuse_infinite(name, values)
+        return {name: values.reshape(-1, 1) for name, values in feeds.items()}
 
     def _matrix_feed(self, data: Any) -> dict[str, NDArray[Any]]:
         X = np.asarray(data, dtype=np.float64)
@@ -177,13 +194,58 @@ class Scorer:
         return {name: X}
 
 
-def session(content: bytes, providers: Sequence[str] | None, threads: int) -> Any:
-    """Open a model with ONNX Runtime."""
+class _Row:
+    """The tensors of one row, kept between calls: making them anew takes longer than scoring."""
+
+    def __init__(self, session: Any, types: Mapping[str, str], output: str) -> None:
+        from onnxruntime import OrtValue
+
+        self._session, self._output = session, output
+        self._numbers = [name for name, type in types.items() if type == NUMBER]
+        self._texts = [name for name, type in types.items() if type == TEXT]
+        self._possible = len(self._numbers) + len(self._texts) == len(types)
+        self._values = np.empty(len(self._numbers))
+        cells = self._values.reshape(-1, 1, 1)
+        self._feeds: dict[str, NDArray[Any]] = dict(zip(self._numbers, cells, strict=True))
+        if self._texts:
+            return
+        # the runtime reads and writes these arrays in place, which it cannot do with text
+        self._binding = session.io_binding()
+        for name, cell in self._feeds.items():
+            self._binding.bind_ortvalue_input(name, OrtValue.ortvalue_from_numpy(cell))
+        (kind,) = (put.type for put in session.get_outputs() if put.name == output)
+        self._score = np.empty(1, dtype=np.float64 if kind == NUMBER else np.int64)
+        tensor = OrtValue.ortvalue_from_numpy(self._score.reshape(1, 1))
+        self._binding.bind_ortvalue_output(output, tensor)
+
+    def score(self, data: dict[Any, Any]) -> NDArray[Any] | None:
+        """Score a row if all its values are plain and present, and numbers are in range."""
+        if not self._possible:
+            return None
+        numbers = [data.get(name) for name in self._numbers]
+        for number in numbers:
+            if not isinstance(number, (float, int)) or abs(number) > LARGEST:
+                return None
+        self._values[:] = numbers
+        if not self._texts:
+            self._session.run_with_iobinding(self._binding)
+            return self._score.copy()
+        for name in self._texts:
+            text = data.get(name)
+            if not isinstance(text, str):
+                return None
+            self._feeds[name] = np.array([[text]], dtype=object)
+        score: NDArray[Any] = self._session.run([self._output], self._feeds)[0].reshape(-1)
+        return score
+
+
+def session(content: bytes, providers: Sequence[str] | None = None) -> Any:
+    """Open a model with ONNX Runtime, to work in the thread that calls it."""
     require("onnxruntime", "onnx")
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # what goes wrong is raised, not printed
     try:
@@ -203,23 +265,26 @@ def _read(path: Path) -> bytes:
         raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from error
 
 
+def _refuse_infinite(name: str, values: NDArray[Any]) -> None:
+    """Refuse what `predict` refuses."""
+    if values.dtype.kind != "f" or math.isfinite(np.add.reduce(values)):
+        return
+    if np.isinf(values).any():
+        raise DataError(
+            f"column {name!r} holds infinite values. Replace them by numbers, or by missing "
+            "values (NaN)."
+        )
+
+
 def _double(table: Table, name: str, mark: str) -> NDArray[np.float64]:
-    """Read a column of numbers, refusing infinite ones as `predict` does."""
+    """Read a column of numbers."""
     try:
-        values = table.numeric(name).astype(np.float64, copy=False)
+        return table.numeric(name).astype(np.float64, copy=False)
     except DataError:
         codes, levels = table.codes(name)
         if any(isinstance(level, str) for level in levels):
             raise
         return np.array([*map(float, levels), np.nan])[codes]  # categories of numbers
-    with np.errstate(all="ignore"):
-        finite = np.isfinite(values.sum())
-    if not finite and np.isinf(values).any():
-        raise DataError(
-            f"column {name!r} holds infinite values. Replace them by numbers, or by missing "
-            "values (NaN)."
-        )
-    return values
 
 
 def _float(table: Table, name: str, mark: str) -> NDArray[np.float32]:
@@ -260,9 +325,9 @@ def _text(table: Table, name: str, mark: str) -> NDArray[np.object_]:
 
 
 _READERS: Mapping[str, Callable[[Table, str, str], NDArray[Any]]] = {
-    "tensor(double)": _double,
+    NUMBER: _double,
     "tensor(float)": _float,
     "tensor(int64)": _int64,
     "tensor(bool)": _bool,
-    "tensor(string)": _text,
+    TEXT: _text,
 }

@@ -49,7 +49,7 @@ def run(graph: Graph, result: str, feeds: dict[str, np.ndarray], element=Element
     graph.op("Identity", result, out="result")
     graph.output("result", element)
     columns = {name: x[:, None] for name, x in feeds.items()}
-    return session(graph.serialise({}, ""), None, 1).run(None, columns)[0][:, 0]
+    return session(graph.serialise({}, "")).run(None, columns)[0][:, 0]
 
 
 def close(got, wanted, exact):

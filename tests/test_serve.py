@@ -1,7 +1,10 @@
 """The Scorer: what it takes, what it refuses, and that it can be shared."""
 
+import multiprocessing as mp
+import os
 import pickle
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -90,8 +93,45 @@ def test_threads_may_share_it(scorer, frame):
             assert np.array_equal(got, expected)
 
 
-def test_several_threads_in_one_call_change_nothing(model, scorer, frame):
-    assert np.array_equal(Scorer(model.to_onnx(), threads=2)(frame), scorer(frame))
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_threads_in_one_call_change_nothing(model, frame, threads):
+    many = frame.sample(3 * BATCH + 5, replace=True, random_state=1)
+    scorer = Scorer(model.to_onnx(), threads=threads)
+    assert np.array_equal(scorer(many), model.predict(many))
+    assert np.array_equal(scorer(many.iloc[::-1]), model.predict(many)[::-1])
+
+
+def test_a_bad_value_in_the_last_batch_is_found(scorer, frame):
+    many = frame.sample(2 * BATCH + 5, replace=True, random_state=1)
+    many.iloc[-1, many.columns.get_loc("x")] = np.inf
+    with pytest.raises(DataError, match="'x' holds infinite values"):
+        scorer(many)
+
+
+def test_threads_may_share_it_row_by_row(frame):
+    model = crank.fit(frame, "y ~ x", max_depth=4, prune=None)  # numbers alone: bound in place
+    scorer = Scorer(model.to_onnx())
+    values = frame["x"].tolist()
+    with ThreadPoolExecutor(4) as pool:
+        scores = list(pool.map(lambda x: scorer({"x": x}), values * 20))
+        leaves = list(pool.map(lambda x: scorer.leaf({"x": x}), values))
+    assert np.array_equal(np.concatenate(scores), np.tile(model.predict(frame), 20))
+    assert np.array_equal(np.concatenate(leaves), model.predict(frame, "leaf"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_scores_too(model, frame):
+    many = frame.sample(2 * BATCH + 5, replace=True, random_state=1)
+    scorer = Scorer(model.to_onnx(), threads=2)
+    expected = scorer(many)
+    here, there = mp.Pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python warns of forks beside threads
+        child = mp.get_context("fork").Process(target=lambda: there.send(scorer(many)))
+        child.start()
+    assert here.poll(60), "the forked process hangs"
+    assert np.array_equal(here.recv(), expected)
+    child.join()
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def _compare(translation: Translation, estimator: Any, n_columns: int) -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(64, n_columns)) * np.repeat([1.0, 30.0], 32)[:, None]
     wanted = decision_values(estimator, rows)
-    got = session(trial.serialise({}, ""), None, 1).run(None, {"x": rows})[0][:, 0]
+    got = session(trial.serialise({}, "")).run(None, {"x": rows})[0][:, 0]
     if not translation.raw:  # a chance next to 1 has lost its log-odds
         wanted, got = (np.clip(value, -FAR, FAR) for value in (wanted, got))
     near = np.isclose(got, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())

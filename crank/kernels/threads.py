@@ -1,7 +1,9 @@
-"""Threads for one fit: made when first needed, closed when the fit ends."""
+"""Threads that share work: made when first needed, for as long as one fit or one scorer."""
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -12,12 +14,12 @@ import numpy as np
 
 
 class Threads:
-    """A pool that lives as long as one fit; a pool kept in a module would hang after a fork.
+    """A pool of threads; the one who calls it works too, and a forked process makes its own.
 
     Parameters
     ----------
     n_jobs : int
-        Number of threads; with 1, work is done by the caller.
+        Number of threads, the caller's among them.
 
     Examples
     --------
@@ -31,18 +33,27 @@ class Threads:
     def __init__(self, n_jobs: int) -> None:
         self.n_jobs = n_jobs
         self._pool: ThreadPoolExecutor | None = None
+        self._process = 0
 
     def run(self, function: Callable[..., object], tasks: Iterable[tuple[object, ...]]) -> None:
         """Call a function with each tuple of arguments; return when all calls have."""
-        tasks = list(tasks)
-        if self.n_jobs == 1 or len(tasks) < 2:
-            for task in tasks:
-                function(*task)
+        waiting = deque(tasks)
+        helpers = min(self.n_jobs, len(waiting)) - 1
+        if helpers < 1:
+            _work_off(function, waiting)
             return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="crank")
-        for future in [self._pool.submit(function, *task) for task in tasks]:
-            future.result()
+        pool = self._helpers()
+        helped = [pool.submit(_work_off, function, waiting) for _ in range(helpers)]
+        _work_off(function, waiting)
+        for future in helped:
+            if not future.cancel():  # it has begun
+                future.result()
+
+    def _helpers(self) -> ThreadPoolExecutor:
+        if self._pool is None or self._process != os.getpid():
+            self._pool = ThreadPoolExecutor(self.n_jobs - 1, thread_name_prefix="crank")
+            self._process = os.getpid()
+        return self._pool
 
     def chunks(self, n: int, least: int = 1) -> list[tuple[int, int]]:
         """Cut 0..n into about four ranges a thread, each of at least ``least``."""
@@ -68,3 +79,17 @@ class Threads:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _work_off(function: Callable[..., object], waiting: deque[tuple[object, ...]]) -> None:
+    """Do tasks until none is waiting; after a failure, nobody begins another."""
+    while waiting:
+        try:
+            task = waiting.popleft()
+        except IndexError:  # another thread was quicker
+            return
+        try:
+            function(*task)
+        except BaseException:
+            waiting.clear()
+            raise
