@@ -18,7 +18,7 @@ def races(sizes: list[tuple[int, int, int]], train: int) -> Iterator[tuple[str, 
     from sklearn.tree import DecisionTreeRegressor
 
     X, y = samples.plain(train, 20)
-    ours = crank.RankingTree(max_depth=6, min_samples_leaf=20).fit(X, y)
+    ours = crank.RankingTree(max_depth=6, min_samples_leaf=20, n_jobs=-1).fit(X, y)
     regressor = DecisionTreeRegressor(max_depth=6, min_samples_leaf=20).fit(X, y)
     boosting = HistGradientBoostingRegressor(
         max_iter=1, max_leaf_nodes=64, max_depth=6, early_stopping=False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
@@ -13,10 +14,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from crank import metrics
 from crank.options import TreeOptions
-from crank.plugins.base import SplitLearner
+from crank.plugins.base import FloatArray, SplitLearner
 from crank.plugins.registry import get_learner
 from crank.procedure import fit_tree
 from crank.prune import PruningPath
+
+PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -110,16 +113,7 @@ class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
             n_jobs=self.n_jobs,
         )
         learner = get_learner(self.learner, self.learner_params)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if learner.takes_missing else True,
-            ensure_min_samples=2,
-            y_numeric=True,
-        )
-        y = np.asarray(y, dtype=np.float64)
+        X, y = self._checked_sample(X, y, learner.takes_missing)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
@@ -141,20 +135,13 @@ class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Score rows: higher ranks better."""
-        leaf = self.apply(X)
-        return self.tree_.scores[leaf]
+        X = self._checked_rows(X)
+        return self.tree_.score(X, self.n_jobs)
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Return the leaf of each row, 0 for the best."""
-        check_is_fitted(self, "tree_")
-        X = validate_data(
-            self,
-            X,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if self._takes_missing else True,
-            reset=False,
-        )
-        return self.tree_.apply(X)
+        X = self._checked_rows(X)
+        return self.tree_.apply(X, self.n_jobs)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the triple IAUC of the ranking: 1 is perfect, 1/2 random, 0 reversed.
@@ -164,6 +151,42 @@ class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         figure = metrics.iauc if len(np.unique(y)) > 2 else metrics.kendall
         return float(figure(y, self.predict(X), weights=sample_weight))
 
+    def _checked_sample(self, X: Any, y: Any, missing: bool) -> tuple[FloatArray, FloatArray]:
+        """Check rows and responses, plain arrays without scikit-learn's long way round."""
+        if (
+            _is_plain(X, missing)
+            and _is_plain(y, False, ndim=1)
+            and len(X) == len(y) > 1
+            and not hasattr(self, "feature_names_in_")
+        ):
+            self.n_features_in_ = X.shape[1]
+        else:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan" if missing else True,
+                ensure_min_samples=2,
+                y_numeric=True,
+            )
+        return X, np.asarray(y, dtype=np.float64)
+
+    def _checked_rows(self, X: Any) -> FloatArray:
+        """Check rows that are to be scored."""
+        if not hasattr(self, "tree_"):
+            check_is_fitted(self, "tree_")
+        plain = _is_plain(X, self._takes_missing) and X.shape[1] == self.n_features_in_
+        if plain and not hasattr(self, "feature_names_in_"):
+            return X  # type: ignore[no-any-return]
+        return validate_data(  # type: ignore[no-any-return]
+            self,
+            X,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if self._takes_missing else True,
+            reset=False,
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
@@ -171,6 +194,19 @@ class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         except Exception:  # a bad learner is reported by fit, not by its tags
             tags.input_tags.allow_nan = False
         return tags
+
+
+def _is_plain(values: Any, missing: bool, ndim: int = 2) -> bool:
+    """Tell whether this is an array, not empty, of floats that may be used as they are."""
+    if type(values) is not np.ndarray or values.dtype not in PLAIN or values.ndim != ndim:
+        return False
+    if not values.size:
+        return False
+    with np.errstate(all="ignore"):
+        total = float(np.add.reduce(values, axis=None))
+    if math.isfinite(total):
+        return True
+    return bool(not np.isinf(values).any() if missing else np.isfinite(values).all())
 
 
 def _seed(random_state: Any) -> int | None:

@@ -115,7 +115,8 @@ class RankingModel:
         ndarray of shape (n,)
         """
         one_of("type", type, PREDICTIONS)
-        leaf = self.tree.apply(self.design_matrix(data, unknown=unknown))
+        X = self.design_matrix(data, unknown=unknown)
+        leaf = self.tree.apply(X, self.options.n_jobs)
         if type == "leaf":
             return leaf
         return self.leaf_values(type)[leaf]

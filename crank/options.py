@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from numbers import Integral
@@ -10,6 +9,7 @@ from typing import Any, Literal
 
 from crank.criteria import get_criterion
 from crank.errors import OptionError, did_you_mean, listed
+from crank.kernels.threads import count
 from crank.tree import MAX_DEPTH
 
 
@@ -66,7 +66,7 @@ class TreeOptions:
     @property
     def threads(self) -> int:
         """Number of threads, resolved."""
-        return (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs)
+        return count(self.n_jobs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain data."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from crank.design.table import Table
 from crank.errors import DataError, ModelFileError, OptionError, listed, require
-from crank.kernels.threads import Threads
+from crank.kernels.threads import Threads, count
 from crank.options import whole
 
 BATCH = 16_384
@@ -73,7 +72,7 @@ class Scorer:
     def __setstate__(self, state: tuple[bytes, list[str] | None, int]) -> None:
         self._content, self._providers, self._threads = state
         self.session = session(self._content, self._providers)
-        self._team = Threads(self._threads or os.cpu_count() or 1)
+        self._team = Threads(count(self._threads or -1))
         self._idle: dict[str, list[_Row]] = {}
         self.metadata: dict[str, str] = dict(self.session.get_modelmeta().custom_metadata_map)
         if "crank_version" not in self.metadata:

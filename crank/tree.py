@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.routing import ColumnTest, RoutingTable
+from crank.kernels.threads import Threads, count
 from crank.plugins.base import FloatArray, SplitRule
 
 LeafOrder = Literal["oriented", "rank"]
@@ -18,6 +19,9 @@ Metric = Literal["iauc", "kendall"]
 
 MAX_DEPTH = 50
 """Leaf scores of a tree of depth J are integers up to 2^J: exact in a double up to here."""
+
+BLOCK_ROWS = 2**17
+"""Rows that are routed at a time; what lies between route and score stays in cache."""
 
 
 @dataclass(frozen=True)
@@ -175,19 +179,45 @@ class Tree:
             tests.append(None if test is None else (test, node.left, node.right))
         return RoutingTable.of(tests)
 
-    def apply(self, X: FloatArray) -> NDArray[np.intp]:
+    def apply(self, X: FloatArray, n_jobs: int = 1) -> NDArray[np.intp]:
         """Route rows to their leaves, numbered best first from 0."""
+        return self._look_up(self.leaf_of_node, X, n_jobs)
+
+    def score(self, X: FloatArray, n_jobs: int = 1) -> NDArray[np.float64]:
+        """Score rows: higher is better."""
+        return self._look_up(self._score_of_node, X, n_jobs)
+
+    @cached_property
+    def _score_of_node(self) -> NDArray[np.float64]:
+        return self.scores[self.leaf_of_node]  # of inner nodes, too, but no row ends there
+
+    def _look_up(self, table: NDArray[Any], X: FloatArray, n_jobs: int) -> NDArray[Any]:
+        """Return the entry of each row's leaf; many rows are taken a block at a time."""
+        n = len(X)
+        if n <= BLOCK_ROWS:
+            return table.take(self._route(X))
+        found = np.empty(n, dtype=table.dtype)
+
+        def fill(start: int, stop: int) -> None:
+            table.take(self._route(X[start:stop]), out=found[start:stop], mode="clip")
+
+        with Threads(count(n_jobs)) as threads:
+            threads.run(fill, ((k, min(k + BLOCK_ROWS, n)) for k in range(0, n, BLOCK_ROWS)))
+        return found
+
+    def _route(self, X: FloatArray) -> NDArray[np.intp]:
+        """Return the index of the node in which each row ends."""
         if self.routing is not None:
-            return self.leaf_of_node[self.routing.route(X)]
+            return self.routing.route(X)
         if len(X) == 1:
-            return self.leaf_of_node[[self._route_one(X)]]
+            return np.array([self._route_one(X)])
         found = np.empty(len(X), dtype=np.intp)
         stack: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]
         while stack:
             index, rows = stack.pop()
             node = self.nodes[index]
             if node.split is None:
-                found[slice(None) if rows is None else rows] = self.leaf_of_node[index]
+                found[slice(None) if rows is None else rows] = index
                 continue
             left = node.split.goes_left(X, rows)
             if rows is None:
@@ -202,10 +232,6 @@ class Tree:
             node = self.nodes[index]
             index = node.left if split.goes_left(X)[0] else node.right
         return index
-
-    def score(self, X: FloatArray) -> NDArray[np.float64]:
-        """Score rows: higher is better."""
-        return self.scores[self.apply(X)]
 
     def figure(self, metric: Metric) -> float:
         """Training d_τ or triple IAUC of the oriented order: gains add up over nodes (theory §5).

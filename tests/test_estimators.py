@@ -86,6 +86,46 @@ def test_missing_values_and_narrow_floats_pass(sample):
     assert np.isfinite(tree.predict(X)).all()
 
 
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("learner", ["stump", "tree"])
+def test_plain_arrays_meet_the_same_checks_as_others(sample, odd, learner, monkeypatch):
+    fine = np.ascontiguousarray(sample.X), np.array(sample.y)
+    X, y = (part.copy() for part in fine)
+    good = RankingTree(learner, max_depth=2).fit(X, y)
+    X[3, 1], y[4] = odd, odd
+
+    def outcomes():
+        for attempt in (
+            lambda: good.predict(X),
+            lambda: good.apply(X[:, :2]),
+            lambda: good.predict(X[0]),
+            lambda: good.predict(X[:0]),
+            lambda: RankingTree(learner).fit(X, fine[1]),
+            lambda: RankingTree(learner).fit(fine[0], y),
+            lambda: RankingTree(learner).fit(fine[0], fine[1][:-1]),
+            lambda: RankingTree(learner).fit(fine[0][:1], fine[1][:1]),
+        ):
+            try:
+                yield np.asarray(attempt()).dtype.kind
+            except ValueError as error:
+                yield str(error)
+
+    quickly = list(outcomes())
+    monkeypatch.setattr("crank.estimators._is_plain", lambda *_, **__: False)
+    assert quickly == list(outcomes())
+
+
+def test_refitting_with_another_kind_of_input_forgets_the_first(sample):
+    X = sample.X.to_numpy()
+    tree = RankingTree(max_depth=2).fit(sample.X, sample.y)
+    assert list(tree.feature_names_in_) == list(sample.X.columns)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        tree.predict(X)
+    tree.fit(X[:, :3], sample.y)
+    assert tree.n_features_in_ == 3
+    assert not hasattr(tree, "feature_names_in_")
+
+
 def test_bad_parameters_are_refused_by_fit(sample):
     with pytest.raises(OptionError, match="max_depth=0"):
         RankingTree(max_depth=0).fit(sample.X, sample.y)

@@ -171,6 +171,15 @@ def test_decisions_do_not_depend_on_blocks_or_on_row_selection():
     np.testing.assert_allclose(narrow, naive, atol=1e-4)
 
 
+@pytest.mark.parametrize("odd", [0.0, np.nan, np.inf, -np.inf, 1e308])
+def test_one_row_is_decided_as_among_others(odd):
+    X, label, weight = sample(200, 6)
+    rule = fit(Logistic(), X, label, weight)
+    X[0, 1] = odd
+    alone = np.concatenate([rule.decision(row[None]) for row in X])
+    np.testing.assert_allclose(alone, rule.decision(X), rtol=1e-13, atol=1e-13)
+
+
 @pytest.mark.parametrize("learner", [Logistic(), SupportVector(kernel="linear"), SupportVector()])
 @pytest.mark.parametrize("seed", range(5))
 def test_zero_lies_midway_between_the_neighbouring_training_values(learner, seed):

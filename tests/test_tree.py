@@ -97,6 +97,16 @@ def test_every_way_of_routing_finds_the_same_leaves(levels, dtype):
     assert (tree.apply(new) == tree.leaf_of_node[expected]).all()
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2, -1])
+def test_blocks_and_threads_change_nothing(monkeypatch, n_jobs):
+    tree, X, _ = grown()
+    leaf, score = tree.apply(X), tree.score(X)
+    assert np.array_equal(score, tree.scores[leaf])
+    monkeypatch.setattr("crank.tree.BLOCK_ROWS", 7)
+    assert np.array_equal(tree.apply(X, n_jobs), leaf)
+    assert np.array_equal(tree.score(X, n_jobs), score)
+
+
 def test_routing_refuses_what_it_could_not_read():
     tree, X, _ = grown(9)
     with pytest.raises(IndexError, match="X has 1"):

@@ -81,6 +81,11 @@ class Threads:
         self.close()
 
 
+def count(n_jobs: int) -> int:
+    """Return a number of threads, −1 meaning one for each core."""
+    return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
+
+
 def _work_off(function: Callable[..., object], waiting: deque[tuple[object, ...]]) -> None:
     """Do tasks until none is waiting; after a failure, nobody begins another."""
     while waiting:
