@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.criteria import IAUC_ROUNDING, ROUNDING, Criterion, Level
+from crank.criteria import IAUC_ROUNDING, ROUNDING, Criterion
 from crank.kernels import compiled_level as compiled
+from crank.kernels.cuts import Level
 from crank.kernels.threads import Threads
-from crank.passes import QUARTILES, Children, Passes, Summary, interpolated_quartiles
+from crank.passes import QUARTILES, Children, Passes, Summary, edges, interpolated_quartiles
 from crank.ranks import Ranks
 
 
@@ -62,7 +63,7 @@ class CompiledPasses(Passes):
         r, nodes = self.ranks, len(level.starts)
         n_left = np.add.reduceat(left, level.starts, dtype=np.intp)[split]
         n_right = level.sizes[split] - n_left
-        bounds = np.concatenate(([0], np.cumsum(np.concatenate((n_left, n_right)))))
+        bounds = edges(n_left, n_right)
         to_left = np.full(nodes, -1, dtype=np.intp)
         to_right = np.full(nodes, -1, dtype=np.intp)
         to_left[split], to_right[split] = np.split(bounds[:-1], 2)

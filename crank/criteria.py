@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.errors import OptionError, did_you_mean, listed
+from crank.kernels.cuts import Level, Objective
 from crank.ranks import Ranks
-
-Objective = Literal["sum", "variance"]
 
 ROUNDING = 1e-12
 """Sums that differ by no more than this share of their scale count as equal."""
@@ -27,64 +26,92 @@ IAUC_ROUNDING = 1e-14
 """Scores of the IAUC below this share of the squared total weight are rounding."""
 
 
-@dataclass(frozen=True)
-class Level:
-    """The nodes of one depth that are still to be split.
+class LocalMass:
+    """What each row of a level sees of its own node; each array is made when it is first read.
 
-    Attributes
+    Parameters
     ----------
-    position : ndarray of int
-        Positions in y order (see `Ranks`), node after node, increasing within each node.
-    bounds : ndarray of int, shape (nodes + 1,)
-        Node k owns ``position[bounds[k]:bounds[k + 1]]``; no node is empty.
-    turn : int
-        The left children of the level above come first: this many rows are theirs.
+    ranks : Ranks
+    level : Level
     """
 
-    position: NDArray[np.int32]
-    bounds: NDArray[np.intp]
-    turn: int = 0
+    def __init__(self, ranks: Ranks, level: Level) -> None:
+        self.ranks, self.level = ranks, level
 
     @cached_property
-    def sizes(self) -> NDArray[np.intp]:
-        """Rows in each node."""
-        return self.bounds[1:] - self.bounds[:-1]
+    def start(self) -> NDArray[np.intp]:
+        """First row of the node."""
+        return self.level.spread_out(self.level.starts)
+
+    @cached_property
+    def end(self) -> NDArray[np.intp]:
+        """One past the last row of the node."""
+        return self.level.spread_out(self.level.bounds[1:])
+
+    @cached_property
+    def _ties(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        position = self.level.position
+        if not self.ranks.tied:
+            first = np.arange(len(position))
+            return first, first + 1
+        group = self.ranks.group[position]
+        new = np.ones(len(position), dtype=bool)
+        np.not_equal(group[1:], group[:-1], out=new[1:])
+        new[self.level.starts] = True
+        run = new.cumsum() - 1
+        edges = np.append(np.flatnonzero(new), len(position))
+        return edges[run], edges[run + 1]
 
     @property
-    def starts(self) -> NDArray[np.intp]:
-        """First row of each node."""
-        return self.bounds[:-1]
+    def first(self) -> NDArray[np.intp]:
+        """First row tied with the row."""
+        return self._ties[0]
 
+    @property
+    def past(self) -> NDArray[np.intp]:
+        """One past the last row tied with the row."""
+        return self._ties[1]
 
-@dataclass(frozen=True)
-class LocalMass:
-    """What each row of a level sees of its own node: weight below it, tied with it, above it.
+    @cached_property
+    def weight(self) -> NDArray[np.float64]:
+        """Weight of the row."""
+        position = self.level.position
+        return np.ones(len(position)) if self.ranks.unweighted else self.ranks.weight[position]
 
-    Attributes
-    ----------
-    weight, below, upto, total : ndarray of float64
-        The row's own weight; that of the rows of its node with smaller y, and with y not larger;
-        that of the node.
-    first, past : ndarray of int
-        The rows tied with it within its node are those from ``first`` to before ``past``.
-    start, end : ndarray of int
-        The rows of its node are those from ``start`` to before ``end``.
-    """
+    @cached_property
+    def _running(self) -> NDArray[np.float64]:
+        return running_sums(self.weight, self.level)
 
-    weight: NDArray[np.float64]
-    below: NDArray[np.float64]
-    upto: NDArray[np.float64]
-    total: NDArray[np.float64]
-    first: NDArray[np.intp]
-    past: NDArray[np.intp]
-    start: NDArray[np.intp]
-    end: NDArray[np.intp]
+    @cached_property
+    def below(self) -> NDArray[np.float64]:
+        """Weight of the rows of the node with a smaller y."""
+        if self.ranks.plain:
+            return self.level.within.astype(np.float64)
+        if self.ranks.unweighted:
+            return (self.first - self.start).astype(np.float64)
+        return self.sum_below(self._running)
+
+    @cached_property
+    def upto(self) -> NDArray[np.float64]:
+        """Weight of the rows of the node with y not larger."""
+        if self.ranks.plain:
+            return self.below + 1.0
+        if self.ranks.unweighted:
+            return (self.past - self.start).astype(np.float64)
+        return self._running[self.past - 1]
+
+    @cached_property
+    def total(self) -> NDArray[np.float64]:
+        """Weight of the node."""
+        if self.ranks.unweighted:
+            return self.level.spread_out(self.level.sizes.astype(np.float64))
+        return self._running[self.end - 1]
 
     def sum_below(self, running: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum over the rows of the node strictly below each row, from running sums."""
         before = np.empty(len(running) + 1)
         before[1:] = running
-        before[self.start] = 0.0
+        before[self.level.starts] = 0.0
         return before[self.first]
 
     def sum_above(self, running: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -104,32 +131,6 @@ def running_sums(values: NDArray[np.float64], level: Level) -> NDArray[np.float6
     return out
 
 
-def local_mass(ranks: Ranks, level: Level) -> LocalMass:
-    """Locate each row among the rows of its node; ties in y share one place."""
-    position, sizes = level.position, level.sizes
-    start, end = np.repeat(level.bounds[:-1], sizes), np.repeat(level.bounds[1:], sizes)
-    first = np.arange(len(position))
-    past = first + 1
-    if ranks.tied:
-        group = ranks.group[position]
-        new = np.ones(len(position), dtype=bool)
-        np.not_equal(group[1:], group[:-1], out=new[1:])
-        new[level.starts] = True
-        run = np.cumsum(new) - 1
-        run_first = np.flatnonzero(new)
-        first, past = run_first[run], np.append(run_first[1:], len(position))[run]
-    if ranks.unweighted:
-        weight = np.ones(len(position))
-        below, upto, total = ((edge - start).astype(np.float64) for edge in (first, past, end))
-    else:
-        weight = ranks.weight[position]
-        running = running_sums(weight, level)
-        before = np.concatenate(([0.0], running))
-        before[start] = 0.0
-        below, upto, total = before[first], running[past - 1], running[end - 1]
-    return LocalMass(weight, below, upto, total, first, past, start, end)
-
-
 def kendall_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
     """Weight of the node below a row minus weight above it: the sum is C − D of the split."""
     score = mass.below + mass.upto - mass.total
@@ -143,7 +144,7 @@ def iauc_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float
     """
     if ranks.plain:  # m (R − mean R) less the kendall score (theory §4), in whole numbers
         position = level.position.astype(np.float64)
-        total = np.repeat(np.add.reduceat(position, level.starts), level.sizes)
+        total = level.spread_out(np.add.reduceat(position, level.starts))
         score: NDArray[np.float64] = mass.total * position - total
         return score - kendall_scores(ranks, level, mass)
     low, high = ranks.below[level.position], ranks.upto[level.position]
@@ -168,9 +169,9 @@ def crank_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.floa
     off = np.abs(2.0 * mass.upto - mass.total)
     off[mass.past == mass.end] = np.inf
     nearest = np.minimum.reduceat(off, level.starts) + ROUNDING * mass.total[level.starts]
-    at_cut = np.flatnonzero(off <= np.repeat(nearest, level.sizes))
+    at_cut = np.flatnonzero(off <= level.spread_out(nearest))
     last = at_cut[np.searchsorted(at_cut, level.bounds[1:]) - 1]
-    above = mass.first >= np.repeat(mass.past[last], level.sizes)
+    above = mass.first >= level.spread_out(mass.past[last])
     return np.where(above, mass.weight, -mass.weight)
 
 
@@ -179,7 +180,7 @@ def spearman_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.f
     midrank = (ranks.below[level.position] + ranks.upto[level.position]) / 2.0
     sums = np.add.reduceat(mass.weight * midrank, level.starts)
     totals = np.add.reduceat(mass.weight, level.starts)
-    return mass.weight * (midrank - np.repeat(sums / totals, level.sizes))
+    return mass.weight * (midrank - level.spread_out(sums / totals))
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from crank.criteria import (
     ROUNDING,
     Criterion,
-    Level,
     LocalMass,
     iauc_scores,
     kendall_scores,
-    local_mass,
     running_sums,
 )
+from crank.kernels.cuts import Level
 from crank.ranks import Ranks
 
 
@@ -61,7 +60,7 @@ class Passes:
 
     def scores(self, level: Level, criterion: Criterion) -> NDArray[np.float64]:
         """Score the rows of each node by the criterion."""
-        self.mass = local_mass(self.ranks, level)
+        self.mass = LocalMass(self.ranks, level)
         return criterion.scores(self.ranks, level, self.mass)
 
     def partition(
@@ -83,23 +82,21 @@ class Passes:
             np.add.reduceat(scores(self.ranks, level, self.mass) * left, level.starts)
             for scores in (kendall_scores, iauc_scores)
         ]
-        n_left = np.add.reduceat(left.astype(np.intp), level.starts)[split]
+        n_left = np.add.reduceat(left, level.starts, dtype=np.intp)[split]
         n_right = level.sizes[split] - n_left
-        right = ~left if split.all() else ~left & np.repeat(split, level.sizes)
+        right = ~left if split.all() else ~left & level.spread_out(split)
         position = np.concatenate((level.position[left], level.position[right]))
-        bounds = np.concatenate(([0], np.cumsum(np.concatenate((n_left, n_right)))))
-        return Children(Level(position, bounds, int(n_left.sum())), gains[0], gains[1])
+        return Children(Level(position, edges(n_left, n_right), int(n_left.sum())), *gains)
 
     def keep(self, level: Level, kept: NDArray[np.bool_]) -> Level:
         """Drop nodes from a level."""
         if kept.all():
             return level
         nodes = np.flatnonzero(kept).tolist()
-        edges = level.bounds.tolist()
-        position = np.concatenate([level.position[edges[k] : edges[k + 1]] for k in nodes])
-        bounds = np.concatenate(([0], np.cumsum(level.sizes[kept])))
-        turn = sum(edges[k + 1] - edges[k] for k in nodes if edges[k] < level.turn)
-        return Level(position, bounds, turn)
+        bounds = level.bounds.tolist()
+        position = np.concatenate([level.position[bounds[k] : bounds[k + 1]] for k in nodes])
+        turn = sum(bounds[k + 1] - bounds[k] for k in nodes if bounds[k] < level.turn)
+        return Level(position, edges(level.sizes[kept]), turn)
 
     def summarise(self, level: Level) -> Summary:
         """Weigh the cells of a level, and locate their responses."""
@@ -126,6 +123,18 @@ class Passes:
             for start, end in pairwise(level.bounds.tolist())
         ]
         return np.asarray(self.ranks.y[level.position[np.array(at)]])
+
+
+def edges(*sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the bounds of nodes of these sizes.
+
+    Examples
+    --------
+    >>> edges(np.array([3, 2]), np.array([4])).tolist()
+    [0, 3, 5, 9]
+    """
+    joined = np.concatenate(((0,), *sizes))
+    return joined.cumsum(out=joined)
 
 
 QUARTILES = np.array([0.25, 0.5, 0.75])

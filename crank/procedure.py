@@ -59,6 +59,26 @@ class FittedTree:
         return weakest_links(self.grown, self.metric)
 
 
+class Seeds:
+    """The random numbers of a fit: made when they are first asked for, which stumps never do."""
+
+    def __init__(self, random_state: int | None) -> None:
+        self.random_state = random_state
+
+    @cached_property
+    def sequence(self) -> np.random.SeedSequence:
+        """For the folds."""
+        return np.random.SeedSequence(self.random_state)
+
+    @cached_property
+    def _nodes(self) -> int:
+        return int(self.sequence.spawn(1)[0].generate_state(1)[0])
+
+    def of_nodes(self) -> int:
+        """Return the number from which nodes derive theirs."""
+        return self._nodes
+
+
 def fit_tree(
     X: FloatArray,
     y: NDArray[np.float64],
@@ -90,8 +110,7 @@ def fit_tree(
     metric = judged_by(options.criterion, ranks)
     data = TrainingMatrix(X, levels or (0,) * X.shape[1], options.threads)
     criterion = get_criterion(options.criterion)
-    seed = np.random.SeedSequence(options.random_state)
-    node_seed = int(seed.spawn(1)[0].generate_state(1)[0])
+    seeds = Seeds(options.random_state)
 
     def grow_on(rows: Ranks) -> Tree:
         return grow(
@@ -101,7 +120,7 @@ def fit_tree(
             criterion,
             max_depth=options.max_depth,
             min_samples_leaf=options.min_samples_leaf,
-            seed=node_seed,
+            seed=seeds.of_nodes,
         )
 
     grown = grow_on(ranks)
@@ -119,7 +138,7 @@ def fit_tree(
         metric,
         folds=options.cv,
         repeats=options.cv_repeats,
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(seeds.sequence),
     )
     n_fits = options.cv * options.cv_repeats
     first_order: LeafOrder = "rank" if options.leaf_order == "rank" else "oriented"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.criteria import Level, Objective
 from crank.errors import PluginError
+from crank.kernels.cuts import Level, Objective
 from crank.kernels.exact import best_cut
 from crank.kernels.rows import take_rows
 from crank.passes import Passes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,7 @@ class Split:
         return self.rule.column_test() if self.cut == 0.0 and self.sign == 1 else None
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """One cell of the partition: C_{depth, place} in the paper's notation.
 
     Attributes
@@ -251,12 +250,12 @@ class Tree:
             node, place = self.nodes[index], len(kept)
             kept.append(node)
             if node.split is None or index in at:
-                kept[place] = replace(
-                    node, split=None, left=-1, right=-1, gain_kendall=0.0, gain_iauc=0.0
+                kept[place] = node._replace(
+                    split=None, left=-1, right=-1, gain_kendall=0.0, gain_iauc=0.0
                 )
             else:
                 left, right = copy(node.left), copy(node.right)
-                kept[place] = replace(node, left=left, right=right)
+                kept[place] = node._replace(left=left, right=right)
             return place
 
         copy(0)

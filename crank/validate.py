@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.criteria import Level, iauc_scores, kendall_scores, local_mass
+from crank.criteria import LocalMass, iauc_scores, kendall_scores
 from crank.errors import DataError
+from crank.kernels.cuts import Level
 from crank.plugins.base import FloatArray
 from crank.prune import PruningPath, weakest_links
 from crank.ranks import Ranks
@@ -125,7 +126,7 @@ def heldout_gains(tree: Tree, X: FloatArray, test: Ranks, metric: Metric) -> NDA
             continue
         left = node.split.goes_left(X, test.row[position])
         level = Level(position, np.array([0, len(position)], dtype=np.intp))
-        gains[index] = scores(test, level, local_mass(test, level))[left].sum()
+        gains[index] = scores(test, level, LocalMass(test, level))[left].sum()
         stack += [(node.left, position[left]), (node.right, position[~left])]
     return gains
 

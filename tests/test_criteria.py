@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crank.criteria import CRITERIA, Level, get_criterion, local_mass
+from crank.criteria import CRITERIA, LocalMass, get_criterion
 from crank.errors import OptionError
+from crank.kernels.cuts import Level
 from crank.ranks import rank
 
 
@@ -63,7 +64,7 @@ def test_scores_equal_the_naive_pair_sums(values, seed, weighted):
             continue
         level = level_of(ranks, part)
         for name, criterion in CRITERIA.items():
-            found = criterion.scores(ranks, level, local_mass(ranks, level))
+            found = criterion.scores(ranks, level, LocalMass(ranks, level))
             for k in range(len(part)):
                 here = slice(level.bounds[k], level.bounds[k + 1])
                 node = ranks.row[level.position[here]]
@@ -76,7 +77,7 @@ def test_scores_of_a_node_sum_to_zero(name):
     rng = np.random.default_rng(3)
     ranks = rank(rng.integers(0, 30, 200).astype(float), rng.uniform(0.1, 3, 200))
     level = level_of(ranks, [np.arange(70), np.arange(70, 200)])
-    score = CRITERIA[name].scores(ranks, level, local_mass(ranks, level))
+    score = CRITERIA[name].scores(ranks, level, LocalMass(ranks, level))
     scale = np.abs(score).sum()
     assert np.abs(np.add.reduceat(score, level.starts)).max() < 1e-12 * scale
 
@@ -84,14 +85,14 @@ def test_scores_of_a_node_sum_to_zero(name):
 def test_the_median_row_of_an_odd_node_is_not_above_itself():
     ranks = rank(np.array([1.0, 2.0, 3.0]))
     level = level_of(ranks, [np.arange(3)])
-    assert CRITERIA["crank"].scores(ranks, level, local_mass(ranks, level)).tolist() == [-1, -1, 1]
+    assert CRITERIA["crank"].scores(ranks, level, LocalMass(ranks, level)).tolist() == [-1, -1, 1]
 
 
 @pytest.mark.parametrize("y", [[0, 0, 0, 0, 1], [0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 2]])
 def test_crank_finds_both_labels_under_heavy_ties(y):
     ranks = rank(np.array(y, dtype=float))
     level = level_of(ranks, [np.arange(len(y))])
-    score = CRITERIA["crank"].scores(ranks, level, local_mass(ranks, level))
+    score = CRITERIA["crank"].scores(ranks, level, LocalMass(ranks, level))
     assert set(score) == {-1.0, 1.0}
 
 
@@ -105,7 +106,7 @@ def test_weights_count_like_copies_of_a_row():
         sums = []
         for ranks in (weighted, repeated):
             level = level_of(ranks, [np.arange(len(ranks.row))])
-            score = criterion.scores(ranks, level, local_mass(ranks, level))
+            score = criterion.scores(ranks, level, LocalMass(ranks, level))
             sums.append(np.bincount(ranks.group, score))
         assert np.allclose(sums[0], sums[1]), criterion.name
 
@@ -124,4 +125,4 @@ def test_rounding_is_not_taken_for_a_score():
     ranks = rank(y, rng.uniform(0.1, 3, 400))
     nodes = [np.flatnonzero((y == v) | (y == v + 1)) for v in (0, 2, 6, 10)]
     level = level_of(ranks, nodes)
-    assert not CRITERIA["iauc"].scores(ranks, level, local_mass(ranks, level)).any()
+    assert not CRITERIA["iauc"].scores(ranks, level, LocalMass(ranks, level)).any()

@@ -58,7 +58,7 @@ def oriented(splits: list[Split], depth: int) -> Tree:
             if d < depth:
                 left = 2 ** (d + 1) - 1 + 2 * place
                 split = splits[len(nodes) % len(splits)]
-                node = replace(node, split=split, left=left, right=left + 1)
+                node = node._replace(split=split, left=left, right=left + 1)
             nodes.append(node)
     return Tree(tuple(nodes), depth, 1.0, 1.0)
 

@@ -171,7 +171,7 @@ def test_every_kind_of_stump(dialect, test, sign, missing_left, above):
     frame["g"] = frame["x"].map({0.0: "a", 1.0: "b", 2.0: "c"})
     model = crank.fit(frame, "y ~ g" if levels else "y ~ x", max_depth=1, prune=None)
     rule = StumpRule(0, above=above, missing_left=missing_left, **test)
-    root = replace(model.tree.nodes[0], split=Split(rule, 0.0, sign))
+    root = model.tree.nodes[0]._replace(split=Split(rule, 0.0, sign))
     model = replace(model, tree=replace(model.tree, nodes=(root, *model.tree.nodes[1:])))
     data = pd.DataFrame({"x": [0.0, 0.5, 1.0, None], "g": ["a", "b", "c", None]})
     got = RUN[dialect](model.to_sql(dialect, table="my table"), data)["score"]

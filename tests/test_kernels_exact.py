@@ -5,7 +5,7 @@ import pytest
 
 from crank.kernels import exact
 from crank.kernels.categories import CategoryColumn
-from crank.kernels.cuts import LevelArrays, between, first_best
+from crank.kernels.cuts import ScoredLevel, between, first_best
 from crank.kernels.exact import NumericColumns
 from crank.kernels.stumps import ExactStumps, best_columns
 
@@ -13,7 +13,9 @@ from crank.kernels.stumps import ExactStumps, best_columns
 def level_of(position, sizes, score, turn=0, **more):
     bounds = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
     options = {"weight": None, "objective": "sum", "min_leaf": 1, "turn": turn} | more
-    return LevelArrays(np.asarray(position, dtype=np.int32), bounds, np.asarray(score), **options)
+    return ScoredLevel(
+        np.asarray(position, dtype=np.int32), bounds, score=np.asarray(score), **options
+    )
 
 
 def test_columns_stay_sorted_within_the_nodes_of_every_level():

@@ -33,7 +33,7 @@ def test_any_number_of_jobs_grows_the_same_tree(name, params):
             get_criterion("iauc"),
             max_depth=3,
             min_samples_leaf=10,
-            seed=1,
+            seed=lambda: 1,
         )
         for n_jobs in (1, 2)
     )

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crank.criteria import CRITERIA, Level, local_mass
+from crank.criteria import CRITERIA, LocalMass
+from crank.kernels.cuts import Level
 from crank.plugins.base import TrainingMatrix
 from crank.plugins.stump import Stump, StumpRule
 from crank.ranks import rank
@@ -51,7 +52,7 @@ def brute_force(X, levels, score, weight, objective, min_leaf):
 
 
 def task_of(ranks, criterion, level, min_leaf):
-    score = criterion.scores(ranks, level, local_mass(ranks, level))
+    score = criterion.scores(ranks, level, LocalMass(ranks, level))
     return LevelTask(level, score, ranks, criterion.objective, min_leaf, np.random.default_rng)
 
 

@@ -59,7 +59,7 @@ class Task:
             get_criterion(options.criterion if own else "kendall"),
             max_depth=depth,
             min_samples_leaf=options.min_samples_leaf,
-            seed=options.random_state or 0,
+            seed=lambda: options.random_state or 0,
         )
         path = weakest_links(tree, model.pruning.metric if own else "kendall")
         return replace(path.subtree(path.step_with_leaves(size)), leaf_order=order)

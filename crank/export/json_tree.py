@@ -106,8 +106,7 @@ def _node(entry: dict[str, Any], depth: int, place: int, rules: RuleReader, wher
     if stored is None:
         return node
     rule = rules.read(stored["rule"], f"{where}.split")
-    return replace(
-        node,
+    return node._replace(
         split=Split(rule, float(stored["cut"]), stored["sign"]),
         left=stored["left"],
         right=stored["right"],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.cuts import Cut, FloatArray, LevelArrays, first_best
+from crank.kernels.cuts import Cut, FloatArray, ScoredLevel, first_best
 
 
 class CategoryColumn:
@@ -28,7 +28,7 @@ class CategoryColumn:
         """Read codes from a design column, where NaN is missing."""
         return cls(np.where(np.isnan(values), n_levels, values).astype(np.intp), n_levels)
 
-    def search(self, level: LevelArrays) -> CategorySearch:
+    def search(self, level: ScoredLevel) -> CategorySearch:
         """Find the best subset in each node.
 
         Sorted by mean score the best subset is a prefix: all levels with a positive sum for the
@@ -67,7 +67,7 @@ class CategorySearch:
     """Gains of every prefix of the levels, sorted by mean score, in every node."""
 
     column: CategoryColumn
-    level: LevelArrays
+    level: ScoredLevel
     count: NDArray[np.intp]
     order: NDArray[np.intp]
     n_left: NDArray[np.intp]

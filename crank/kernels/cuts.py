@@ -23,32 +23,21 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class LevelArrays:
-    """A level as the kernels see it; arrays are aligned with its rows, node after node.
+class Level:
+    """The nodes of one depth that are still to be split.
 
     Attributes
     ----------
     position : ndarray of int32
-        Index of each row in the columns.
+        Positions in y order (see `crank.ranks.Ranks`), node after node, increasing within each.
     bounds : ndarray of int, shape (nodes + 1,)
-        Node k owns the rows from ``bounds[k]`` to before ``bounds[k + 1]``.
-    score : ndarray of float64
-        Case weights included.
-    weight : ndarray of float64 or None
-        None if every weight is 1.
-    objective : {"sum", "variance"}
-    min_leaf : int
-        Fewest rows that a side may have.
+        Node k owns ``position[bounds[k]:bounds[k + 1]]``; no node is empty.
     turn : int
         The left children of the level above come first: this many rows are theirs.
     """
 
     position: NDArray[np.int32]
     bounds: NDArray[np.intp]
-    score: FloatArray
-    weight: FloatArray | None
-    objective: Objective
-    min_leaf: int
     turn: int = 0
 
     @property
@@ -63,12 +52,55 @@ class LevelArrays:
 
     def spread_out(self, values: NDArray[S], axis: int = 0) -> NDArray[S]:
         """Give each row the value of its node."""
-        return np.repeat(values, self.sizes, axis=axis)
+        return values.repeat(self.sizes, axis)
 
     @cached_property
     def within(self) -> NDArray[np.intp]:
         """Number of each row within its node."""
         return np.arange(len(self.position)) - self.spread_out(self.starts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredLevel(Level):
+    """A level as the kernels see it; arrays are aligned with its rows.
+
+    Attributes
+    ----------
+    score : ndarray of float64
+        Case weights included.
+    weight : ndarray of float64 or None
+        None if every weight is 1.
+    objective : {"sum", "variance"}
+    min_leaf : int
+        Fewest rows that a side may have.
+    """
+
+    score: FloatArray
+    weight: FloatArray | None
+    objective: Objective
+    min_leaf: int
+
+    @classmethod
+    def of(
+        cls,
+        level: Level,
+        score: FloatArray,
+        weight: FloatArray | None,
+        objective: Objective,
+        min_leaf: int,
+    ) -> ScoredLevel:
+        """Score a level; what it has worked out before is kept."""
+        scored = cls(
+            level.position,
+            level.bounds,
+            level.turn,
+            score=score,
+            weight=weight,
+            objective=objective,
+            min_leaf=min_leaf,
+        )
+        vars(scored).update(vars(level))
+        return scored
 
     @cached_property
     def total(self) -> FloatArray:

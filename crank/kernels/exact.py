@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.cuts import Cut, FloatArray, LevelArrays, Objective, between
+from crank.kernels.cuts import Cut, FloatArray, Level, Objective, ScoredLevel, between
 
 Numbers = NDArray[Any]
 """Sums of scores: int64 if the scores are whole numbers, else float64."""
@@ -33,7 +33,7 @@ class NumericColumns:
         self.value = columns.take(self.order + np.arange(0, columns.size, self.n)[:, None])
         self.missing = np.flatnonzero(np.isnan(self.value[:, -1]))
 
-    def descend(self, level: LevelArrays) -> None:
+    def descend(self, level: ScoredLevel) -> None:
         """Re-sort by (node, value): a stable partition of what the level above had sorted."""
         rows = len(level.position)
         if len(level.starts) == 1 and rows == self.order.shape[1]:
@@ -48,7 +48,7 @@ class NumericColumns:
         self.order = self.order.take(at)
         self.value = self.value.take(at)
 
-    def search(self, level: LevelArrays) -> NumericSearch:
+    def search(self, level: ScoredLevel) -> NumericSearch:
         """Find each column's best cut in each node."""
         low = _running(_by_position(level, _whole(level), self.n), self.order, level)
         n_low: NDArray[np.intp] = (level.within + 1)[None, :]
@@ -92,7 +92,7 @@ class _Missing:
         Whether the node has rows of both kinds.
     """
 
-    def __init__(self, data: NumericColumns, level: LevelArrays) -> None:
+    def __init__(self, data: NumericColumns, level: ScoredLevel) -> None:
         self.level, self.column = level, data.missing[:, None]
         absent = np.isnan(data.value[data.missing])
         self.count = np.add.reduceat(absent, level.starts, axis=1, dtype=np.intp)
@@ -143,7 +143,7 @@ class _Placement:
         n_low: NDArray[np.intp],
         low_weight: Numbers,
         rises: NDArray[np.bool_],
-        level: LevelArrays,
+        level: ScoredLevel,
     ) -> _Placement:
         """Value the cuts where the column ``rises`` and both sides are large enough."""
         room = level.spread_out(level.sizes) - level.min_leaf
@@ -164,7 +164,7 @@ class NumericSearch:
     """The best cuts of all numeric columns in all nodes of a level."""
 
     data: NumericColumns
-    level: LevelArrays
+    level: ScoredLevel
     placements: list[_Placement]
 
     @property
@@ -237,7 +237,7 @@ class NumericSearch:
         ]
 
 
-def _value(low: Numbers, low_weight: Numbers, level: LevelArrays) -> Numbers:
+def _value(low: Numbers, low_weight: Numbers, level: ScoredLevel) -> Numbers:
     """Value of cutting off a low side: |Σ left − Σ right|, or the variance (Σ low)² W / (W_l W_h).
 
     The variance form is for scores that are centred within the node.
@@ -265,13 +265,13 @@ def _sorted_order(columns: FloatArray) -> NDArray[np.intp]:
     return np.argsort(np.where(absent, np.inf, columns), axis=1)
 
 
-def _by_position(level: LevelArrays, values: Numbers, n: int) -> Numbers:
+def _by_position(level: ScoredLevel, values: Numbers, n: int) -> Numbers:
     out = np.zeros(n, dtype=values.dtype)
     out[level.position] = values
     return out
 
 
-def _running(by_position: Numbers, order: NDArray[np.intp], level: LevelArrays) -> Numbers:
+def _running(by_position: Numbers, order: NDArray[np.intp], level: ScoredLevel) -> Numbers:
     """Add values up in sorted order within each node.
 
     Whole numbers go through the level in one sweep. Others are added node by node, because the
@@ -282,16 +282,15 @@ def _running(by_position: Numbers, order: NDArray[np.intp], level: LevelArrays) 
         np.add.accumulate(total, axis=1, out=total)
         if len(level.starts) > 1:
             # every column has the same rows in a node, hence the same sum before it
-            total[:, level.starts[1] :] -= np.repeat(
-                total[0, level.starts[1:] - 1], level.sizes[1:]
-            )
+            before = total[0, level.bounds[1:-1] - 1]
+            total[:, level.bounds[1] :] -= before.repeat(level.sizes[1:])
         return total
     for start, end in pairwise(level.bounds.tolist()):
         np.add.accumulate(total[:, start:end], axis=1, out=total[:, start:end])
     return total
 
 
-def _whole(level: LevelArrays) -> Numbers:
+def _whole(level: ScoredLevel) -> Numbers:
     """Return the scores as integers if they are: NumPy adds those four times as fast.
 
     Without weights they are, for every criterion but spearman.
@@ -317,8 +316,8 @@ def best_cut(
     n = len(value)
     if n < 2 * min_leaf:
         return None
-    position, bounds = np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp)
-    level = LevelArrays(position, bounds, score, weight, objective, min_leaf)
+    whole = Level(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
+    level = ScoredLevel.of(whole, score, weight, objective, min_leaf)
     search = NumericColumns(value[None, :]).search(level)
     if search.best[0, 0] <= level.floor[0]:
         return None

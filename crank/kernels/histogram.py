@@ -13,7 +13,7 @@ from crank.kernels.categories import CategoryColumn, CategorySearch
 from crank.kernels.compiled_bins import MISSING
 from crank.kernels.compiled_histogram import search_columns
 from crank.kernels.compiled_sides import side_nodes
-from crank.kernels.cuts import Cut, LevelArrays
+from crank.kernels.cuts import Cut, Level, ScoredLevel
 from crank.kernels.stumps import LevelCuts, StumpKernel, best_columns
 from crank.kernels.threads import Threads
 
@@ -51,7 +51,7 @@ class HistogramStumps(StumpKernel):
             for j in np.flatnonzero(self.levels > MISSING)
         }
 
-    def search(self, level: LevelArrays) -> LevelCuts:
+    def search(self, level: ScoredLevel) -> LevelCuts:
         """Search every column once for the whole level."""
         index = level.position if self.slot is None else self.slot[level.position]
         gain, found = self._gains(level, index)
@@ -62,7 +62,7 @@ class HistogramStumps(StumpKernel):
         return self._cuts(level, index, column, found, subsets)
 
     def _gains(
-        self, level: LevelArrays, index: NDArray[np.int32]
+        self, level: ScoredLevel, index: NDArray[np.int32]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         nodes, d = len(level.starts), len(self.levels)
         gain = np.zeros((d, nodes))
@@ -97,7 +97,7 @@ class HistogramStumps(StumpKernel):
 
     def _cuts(
         self,
-        level: LevelArrays,
+        level: ScoredLevel,
         index: NDArray[np.int32],
         column: NDArray[np.intp],
         found: NDArray[np.int32],
@@ -139,7 +139,7 @@ class HistogramStumps(StumpKernel):
 
     def _send(
         self,
-        level: LevelArrays,
+        level: ScoredLevel,
         index: NDArray[np.int32],
         column: NDArray[np.intp],
         side: NDArray[np.bool_],
@@ -169,7 +169,7 @@ class HistogramStumps(StumpKernel):
 
     def _subset(
         self,
-        level: LevelArrays,
+        level: ScoredLevel,
         index: NDArray[np.int32],
         node: int,
         column: int,
@@ -180,9 +180,8 @@ class HistogramStumps(StumpKernel):
         n_levels = int(self.levels[column])
         code = self.binned.bins[column, index[here]].astype(np.intp)
         code[code == MISSING] = n_levels
-        alone = LevelArrays(
-            np.arange(len(code), dtype=np.int32),
-            np.array([0, len(code)], dtype=np.intp),
+        alone = ScoredLevel.of(
+            Level(np.arange(len(code), dtype=np.int32), np.array([0, len(code)], dtype=np.intp)),
             level.score[here],
             None if level.weight is None else level.weight[here],
             level.objective,
@@ -196,7 +195,7 @@ class HistogramStumps(StumpKernel):
 
     def _threshold(
         self,
-        level: LevelArrays,
+        level: ScoredLevel,
         node: int,
         found: NDArray[np.int32],
         neighbour: NDArray[np.float64],

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.categories import CategoryColumn
-from crank.kernels.cuts import Cut, FloatArray, LevelArrays
+from crank.kernels.cuts import Cut, FloatArray, ScoredLevel
 from crank.kernels.exact import NumericColumns
 
 
@@ -36,7 +37,7 @@ class StumpKernel(ABC):
     """The columns of a training matrix, ready to be searched level by level."""
 
     @abstractmethod
-    def search(self, level: LevelArrays) -> LevelCuts:
+    def search(self, level: ScoredLevel) -> LevelCuts:
         """Find the best stump of each node."""
 
 
@@ -64,17 +65,21 @@ class ExactStumps(StumpKernel):
             int(j): CategoryColumn.of(columns[j], int(kinds[j])) for j in np.flatnonzero(kinds)
         }
 
-    def search(self, level: LevelArrays) -> LevelCuts:
+    def search(self, level: ScoredLevel) -> LevelCuts:
         """Search every column once for the whole level."""
-        gain = np.empty((self.d, len(level.starts)))
         numeric = None
         if self.numbers is not None:
             self.numbers.descend(level)
             numeric = self.numbers.search(level)
-            gain[self.numeric] = numeric.best
         subsets = {j: column.search(level) for j, column in self.categories.items()}
-        for j, subset in subsets.items():
-            gain[j] = subset.best
+        if numeric is not None and not subsets:
+            gain = numeric.best
+        else:
+            gain = np.empty((self.d, len(level.starts)))
+            if numeric is not None:
+                gain[self.numeric] = numeric.best
+            for j, subset in subsets.items():
+                gain[j] = subset.best
         column = best_columns(gain, level)
         left = np.zeros(self.n, dtype=bool)
         cuts: list[Cut | None] = [None] * len(column)
@@ -86,7 +91,7 @@ class ExactStumps(StumpKernel):
         return LevelCuts(column, cuts, left[level.position])
 
 
-def best_columns(gain: FloatArray, level: LevelArrays) -> NDArray[np.intp]:
+def best_columns(gain: NDArray[Any], level: ScoredLevel) -> NDArray[np.intp]:
     """Choose the column to split each node on: the first of the best, −1 if none improves.
 
     Parameters
@@ -94,5 +99,5 @@ def best_columns(gain: FloatArray, level: LevelArrays) -> NDArray[np.intp]:
     gain : ndarray of shape (d, nodes)
     """
     best = gain.max(axis=0)
-    column = np.argmax(gain >= best - level.rounding, axis=0)
+    column = (gain >= best - level.rounding).argmax(axis=0)
     return np.where(best > level.floor, column, -1)

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 from types import TracebackType
 from typing import Self
@@ -83,7 +84,12 @@ class Threads:
 
 def count(n_jobs: int) -> int:
     """Return a number of threads, −1 meaning one for each core."""
-    return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
+    return _cores() if n_jobs == -1 else int(n_jobs)
+
+
+@cache  # asking the system takes as long as sorting a small column
+def _cores() -> int:
+    return os.cpu_count() or 1
 
 
 def _work_off(function: Callable[..., object], waiting: deque[tuple[object, ...]]) -> None:

@@ -55,7 +55,7 @@ class LearnerEntry:
                 f"itself as learner."
             )
         try:
-            found = EntryPoint(self.name, self.target, GROUP).load()
+            found = _loaded(self.target) or EntryPoint(self.name, self.target, GROUP).load()
         except (Exception, SystemExit) as cause:
             raise PluginError(
                 f"split learner {self.name!r} of {self.distribution} {self.version} cannot be "
@@ -63,6 +63,12 @@ class LearnerEntry:
                 f"Reinstall or uninstall {self.distribution}; other learners are not affected."
             ) from cause
         return checked(found, f"{self.name!r} of {self.distribution} {self.version}")
+
+
+def _loaded(target: str) -> Any:
+    """Return the class if it has been imported before: an entry point takes its time."""
+    module, _, attribute = target.partition(":")
+    return getattr(sys.modules.get(module), attribute, None)
 
 
 def installed() -> dict[str, LearnerEntry]:

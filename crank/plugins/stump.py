@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.compiler import numba_works
-from crank.kernels.cuts import Cut, LevelArrays, between
+from crank.kernels.cuts import Cut, Level, ScoredLevel, between
 from crank.kernels.routing import ColumnTest
 from crank.kernels.stumps import ExactStumps, StumpKernel
 from crank.kernels.threads import Threads
@@ -180,8 +180,8 @@ class Stump(SplitLearner):
         n, p = X.shape
         kinds = tuple(levels) if levels is not None else (0,) * p
         kernel = ExactStumps(np.ascontiguousarray(X.T, dtype=np.float64), kinds)
-        position, bounds = np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp)
-        found = kernel.search(LevelArrays(position, bounds, label * weight, weight, "sum", 1))
+        whole = Level(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
+        found = kernel.search(ScoredLevel.of(whole, label * weight, weight, "sum", 1))
         cut = found.cut[0]
         return None if cut is None else rule_of(cut, int(found.column[0]), n)
 
@@ -223,14 +223,12 @@ class StumpSplitter(Splitter):
         if self.kernel is None:
             self.kernel = self.prepare_kernel(ranks)
         found = self.kernel.search(
-            LevelArrays(
-                level.position,
-                level.bounds,
+            ScoredLevel.of(
+                level,
                 task.score,
                 None if ranks.unweighted else ranks.weight[level.position],
                 task.objective,
                 task.min_leaf,
-                level.turn,
             )
         )
         sizes = level.sizes.tolist()
