@@ -77,16 +77,32 @@ class Passes:
         split : ndarray of bool, shape (nodes,)
             Which of its nodes are split.
         """
-        assert self.mass is not None
-        gains = [
-            np.add.reduceat(scores(self.ranks, level, self.mass) * left, level.starts)
-            for scores in (kendall_scores, iauc_scores)
-        ]
-        n_left = np.add.reduceat(left, level.starts, dtype=np.intp)[split]
+        n_left = np.add.reduceat(left, level.starts, dtype=np.intp)
+        gains = self._gains(level, left, n_left)
+        n_left = n_left[split]
         n_right = level.sizes[split] - n_left
         right = ~left if split.all() else ~left & level.spread_out(split)
-        position = np.concatenate((level.position[left], level.position[right]))
+        # several times as fast as indexing with a mask that no processor can foresee
+        position = np.concatenate([level.position.compress(side) for side in (left, right)])
         return Children(Level(position, edges(n_left, n_right), int(n_left.sum())), *gains)
+
+    def _gains(
+        self, level: Level, left: NDArray[np.bool_], n_left: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Sum the kendall and the iauc scores of the left sides."""
+        if self.ranks.plain:  # closed forms of the sums (theory §4), in whole numbers
+            inside = np.add.reduceat(level.within * left, level.starts)
+            position = level.position.astype(np.int64)
+            total = np.add.reduceat(position, level.starts).astype(np.float64)
+            sums = np.add.reduceat(position * left, level.starts)
+            kendall = (2 * inside + n_left * (1 - level.sizes)).astype(np.float64)
+            return kendall, level.sizes * sums.astype(np.float64) - n_left * total - kendall
+        assert self.mass is not None
+        kendall, iauc = (
+            np.add.reduceat(scores(self.ranks, level, self.mass) * left, level.starts)
+            for scores in (kendall_scores, iauc_scores)
+        )
+        return kendall, iauc
 
     def keep(self, level: Level, kept: NDArray[np.bool_]) -> Level:
         """Drop nodes from a level."""

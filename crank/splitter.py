@@ -87,21 +87,24 @@ class NodeWiseSplitter(Splitter):
 
     def _split_node(self, task: LevelTask, k: int) -> tuple[Split | None, NDArray[np.bool_]]:
         here = slice(task.level.bounds[k], task.level.bounds[k + 1])
-        score = task.score[here]
         position = task.level.position[here]
-        rows = task.ranks.row[position]
-        nowhere = np.zeros(len(rows), dtype=bool)
-        # taken once: gathering scattered rows costs about as much as a fast learner's fit
-        X = np.asarray(take_rows(self.data.X, rows), dtype=np.float64)
+        rows, by_row = in_order(task.ranks.row[position])
+        score = task.score[here][by_row]
+        left = np.zeros(len(rows), dtype=bool)
+        # taken once: gathering rows costs about as much as a fast learner's fit
+        some = self.data.X if len(rows) == len(self.data.X) else take_rows(self.data.X, rows)
+        X: NDArray[np.float64] = np.asarray(some, dtype=np.float64)
         rule = self._fit(X, score, task.rng(k))
         if rule is None:
-            return None, nowhere
+            return None, left
         value = decision_values(rule, self.learner, X)
-        found = orient(value, score, task.ranks.weight[position], task.objective, task.min_leaf)
+        weight = None if task.ranks.unweighted else task.ranks.weight[position[by_row]]
+        found = orient(value, score, weight, task.objective, task.min_leaf)
         if found is None:
-            return None, nowhere
+            return None, left
         cut, sign = found
-        return Split(rule, cut, sign), value > cut if sign > 0 else value < cut
+        left[by_row] = value > cut if sign > 0 else value < cut
+        return Split(rule, cut, sign), left
 
     def _fit(
         self, X: NDArray[np.float64], score: NDArray[np.float64], rng: np.random.Generator
@@ -109,11 +112,26 @@ class NodeWiseSplitter(Splitter):
         telling = score != 0.0
         if not telling.all():
             X, score = X[telling], score[telling]
-        if not ((score > 0).any() and (score < 0).any()):
+        if not len(score) or score.min() > 0.0 or score.max() < 0.0:
             return None
         weight = np.abs(score)
         more = {"levels": self.data.levels} if self.learner.takes_categories else {}
         return self.learner.fit(X, np.sign(score), weight / weight.mean(), rng=rng, **more)
+
+
+def in_order(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Sort row numbers, and say where each was: memory is read faster from front to back.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in in_order(np.array([30, 10, 20]))]
+    [[10, 20, 30], [1, 2, 0]]
+    """
+    # number and place in one integer: NumPy sorts those several times as fast as it sorts places
+    key = rows.astype(np.int64) << 32
+    key |= np.arange(len(rows))
+    key.sort()
+    return key >> 32, key & 0xFFFFFFFF
 
 
 def decision_values(
@@ -139,7 +157,7 @@ def decision_values(
 def orient(
     value: NDArray[np.float64],
     score: NDArray[np.float64],
-    weight: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
     objective: Objective,
     min_leaf: int,
 ) -> tuple[float, int] | None:
@@ -155,7 +173,7 @@ def orient(
     if n_high < min_leaf or len(value) - n_high < min_leaf:
         return best_cut(value, score, weight, objective, min_leaf)
     total = float(score.sum())
-    side = float(score[high].sum())
+    side = float((score * high).sum())
     if not improves(2.0 * side - total, total, float(np.abs(score).sum())):
         return None
     sign = 1 if 2.0 * side > total else -1

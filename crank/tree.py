@@ -222,7 +222,7 @@ class Tree:
             if rows is None:
                 stack += [(node.right, np.flatnonzero(~left)), (node.left, np.flatnonzero(left))]
             elif len(rows):
-                stack += [(node.right, rows[~left]), (node.left, rows[left])]
+                stack += [(node.right, rows.compress(~left)), (node.left, rows.compress(left))]
         return found
 
     def _route_one(self, X: FloatArray) -> int:

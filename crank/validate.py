@@ -126,8 +126,8 @@ def heldout_gains(tree: Tree, X: FloatArray, test: Ranks, metric: Metric) -> NDA
             continue
         left = node.split.goes_left(X, test.row[position])
         level = Level(position, np.array([0, len(position)], dtype=np.intp))
-        gains[index] = scores(test, level, LocalMass(test, level))[left].sum()
-        stack += [(node.left, position[left]), (node.right, position[~left])]
+        gains[index] = (scores(test, level, LocalMass(test, level)) * left).sum()
+        stack += [(node.left, position.compress(left)), (node.right, position.compress(~left))]
     return gains
 
 

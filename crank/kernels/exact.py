@@ -303,7 +303,11 @@ def _whole(level: ScoredLevel) -> Numbers:
 
 
 def best_cut(
-    value: FloatArray, score: FloatArray, weight: FloatArray, objective: Objective, min_leaf: int
+    value: FloatArray,
+    score: FloatArray,
+    weight: FloatArray | None,
+    objective: Objective,
+    min_leaf: int,
 ) -> tuple[float, int] | None:
     """Cut one column of decision values where the objective is best.
 

@@ -208,7 +208,7 @@ def place_bias(value: NDArray[np.float64], bias: float) -> float:
     left = value + bias > 0.0
     if left.all() or not left.any():
         return bias
-    middle = float(value[~left].max()) / 2.0 + float(value[left].min()) / 2.0
+    middle = float(value.compress(~left).max()) / 2.0 + float(value.compress(left).min()) / 2.0
     return -middle if np.array_equal(value - middle > 0.0, left) else bias
 
 
