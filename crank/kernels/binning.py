@@ -94,8 +94,7 @@ def bin_matrix(
     strays = _fill(X, edges, np.arange(d), check, bins, threads)
     if len(strays):
         threads.run(
-            lambda j: edges.learn(j, np.sort(X[:, j].astype(np.float64))),
-            [(j,) for j in strays.tolist()],
+            lambda j: edges.learn_more(j, X[:, j], bins[j]), [(j,) for j in strays.tolist()]
         )
         _fill(X, edges, strays, np.zeros(d, dtype=bool), bins, threads)
     threads.run(lambda first, last: reorder(bins, first, last, row), threads.chunks(d))
@@ -121,12 +120,33 @@ class _Edges:
         self.discrete[j] = True
         if self.levels[j]:
             edges = np.arange(float(self.levels[j] if self.levels[j] <= MISSING else 0))
-        elif np.count_nonzero(known[1:] != known[:-1]) < MISSING:
-            edges = np.unique(known)
+        elif len(distinct := np.flatnonzero(known[1:] != known[:-1])) < MISSING:
+            edges = np.append(known[distinct], known[-1:])
         else:
             quantiles = known[np.arange(1, MISSING) * n_known // MISSING - 1]
             edges = np.unique(quantiles[quantiles < known[-1]])
             self.discrete[j] = False
+        self._set(j, edges)
+
+    def learn_more(self, j: int, value: NDArray[Any], bins: NDArray[np.uint8]) -> None:
+        """Add the values of a discrete column that were not among those it was learned from.
+
+        Parameters
+        ----------
+        value : ndarray
+            The whole column.
+        bins : ndarray
+            Bins by the edges as they are.
+        """
+        value = value.astype(np.float64)
+        odd = value.compress((self.value[j].take(bins) != value) & ~np.isnan(value))
+        edges = np.union1d(self.value[j, : self.n_bins[j]], odd)
+        if len(edges) <= MISSING:
+            self._set(j, edges)
+        else:
+            self.learn(j, np.sort(value))
+
+    def _set(self, j: int, edges: NDArray[np.float64]) -> None:
         self.value[j, : len(edges)] = edges
         self.value[j, len(edges) : MISSING] = np.inf
         self.value[j, MISSING] = np.nan  # equals nothing: a value in this bin is a stray

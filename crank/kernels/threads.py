@@ -11,8 +11,6 @@ from itertools import pairwise
 from types import TracebackType
 from typing import Self
 
-import numpy as np
-
 
 class Threads:
     """A pool of threads; the one who calls it works too, and a forked process makes its own.
@@ -61,8 +59,7 @@ class Threads:
         if n == 0:
             return []
         parts = min(4 * self.n_jobs, max(1, n // least)) if self.n_jobs > 1 else 1
-        edges = np.linspace(0, n, parts + 1).astype(int).tolist()
-        return list(pairwise(edges))
+        return list(pairwise(n * k // parts for k in range(parts + 1)))
 
     def close(self) -> None:
         """End the threads; what an interrupt left waiting is not begun."""
