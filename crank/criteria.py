@@ -165,7 +165,7 @@ def crank_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.floa
     one is the cut: with an odd number of rows, the median, which is not above itself.
     """
     if ranks.plain:
-        return np.where(2.0 * mass.below >= mass.total, 1.0, -1.0)
+        return np.asarray(2.0 * (2.0 * mass.below >= mass.total) - 1.0, dtype=np.float64)
     off = np.abs(2.0 * mass.upto - mass.total)
     off[mass.past == mass.end] = np.inf
     nearest = np.minimum.reduceat(off, level.starts) + ROUNDING * mass.total[level.starts]

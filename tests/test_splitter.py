@@ -9,7 +9,7 @@ from crank.grow import grow
 from crank.kernels.exact import best_cut
 from crank.plugins.base import SplitLearner, SplitRule, TrainingMatrix
 from crank.ranks import rank
-from crank.splitter import orient
+from crank.splitter import in_order, orient
 
 
 class Column(SplitRule):
@@ -55,6 +55,14 @@ def tree_of(learner, y, min_leaf=1, depth=1, criterion="kendall", n_jobs=1, X=No
         max_depth=depth,
         min_samples_leaf=min_leaf,
     )
+
+
+@pytest.mark.parametrize("m", [0, 1, 30, 60, 200])
+def test_rows_are_put_in_order(m):
+    rows = np.random.default_rng(m).permutation(200)[:m]
+    sorted_rows, places = in_order(rows, 200)
+    assert sorted_rows.tolist() == sorted(rows.tolist())
+    assert rows[places].tolist() == sorted_rows.tolist()
 
 
 def test_the_learners_own_zero_is_the_cut():

@@ -112,4 +112,5 @@ def reorder(bins: NDArray[np.uint8], first: int, last: int, row: NDArray[np.intp
         old = bins[j]
         for r in range(n):
             column[r] = old[np.uint64(row[r])]
-        old[:] = column
+        for r in range(n):  # an assignment of arrays would take three seconds to compile
+            old[r] = column[r]

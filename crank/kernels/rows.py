@@ -20,6 +20,7 @@ def take_rows(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
     >>> take_rows(X, np.array([2, 0])).tolist()
     [[5.0, 6.0], [1.0, 2.0]]
     """
+    # "clip" spares a look at every row number; all of them are rows of X
     if X.flags.f_contiguous and not X.flags.c_contiguous:
-        return X.T.take(rows, axis=1).T
-    return X.take(rows, axis=0)
+        return X.T.take(rows, axis=1, mode="clip").T
+    return X.take(rows, axis=0, mode="clip")

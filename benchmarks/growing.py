@@ -1,0 +1,122 @@
+"""What the grower adds to the time of the learners that it asks, node by node."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import crank
+from benchmarks import samples
+from benchmarks.timing import Bar, readable
+from crank import procedure, splitter
+from crank.plugins.registry import get_learner
+
+DEPTH, LEAF = 5, 20
+
+
+class Clock:
+    """Wall seconds spent inside some functions."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._inside = False
+
+    def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Count the time of a function's calls; one that another one makes is not counted twice."""
+
+        def timed(*given: Any, **named: Any) -> Any:
+            if self._inside:
+                return function(*given, **named)
+            self._inside, start = True, time.perf_counter()
+            try:
+                return function(*given, **named)
+            finally:
+                self.seconds += time.perf_counter() - start
+                self._inside = False
+
+        return timed
+
+
+@contextmanager
+def patched(clock: Clock, *places: tuple[Any, str]) -> Iterator[None]:
+    """Put a clock around attributes of classes or modules, for a while."""
+    originals = [(owner, name, getattr(owner, name)) for owner, name in places]
+    for owner, name, function in originals:
+        setattr(owner, name, clock.around(function))
+    try:
+        yield
+    finally:
+        for owner, name, function in originals:
+            setattr(owner, name, function)
+
+
+def shares(learner: str, n: int, d: int, rounds: int) -> list[tuple[float, float]]:
+    """Time `crank.grow.grow`, and in it the learner: preparing, fitting, decision values."""
+    X, y = samples.plain(n, d)
+    kind = type(get_learner(learner))
+    places = ((kind, "prepare"), (kind, "fit"), (splitter, "decision_values"))
+    found = []
+    for _ in range(rounds + 1):
+        whole, own = Clock(), Clock()
+        with patched(whole, (procedure, "grow")), patched(own, *places):
+            crank.RankingTree(learner, max_depth=DEPTH, min_samples_leaf=LEAF).fit(X, y)
+        found.append((whole.seconds, own.seconds))
+    return found[1:]
+
+
+def peers_fits(n: int, d: int, rounds: int) -> list[float]:
+    """Time scikit-learn's LogisticRegression alone, on the rows and labels of the same nodes."""
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = samples.plain(n, d)
+    tasks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    kind = type(get_learner("logistic"))
+    fit = kind.fit
+
+    def noted(self: Any, X: np.ndarray, label: np.ndarray, weight: np.ndarray, **more: Any) -> Any:
+        tasks.append((X.copy(), label, weight))
+        return fit(self, X, label, weight, **more)
+
+    kind.fit = noted
+    try:
+        crank.RankingTree("logistic", max_depth=DEPTH, min_samples_leaf=LEAF).fit(X, y)
+    finally:
+        kind.fit = fit
+    seconds = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for rows, label, weight in tasks:
+            LogisticRegression().fit(rows, label, sample_weight=weight)
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def report(small: bool) -> tuple[list[str], list[Bar]]:
+    n, d, rounds = (500, 3, 1) if small else (100_000, 20, 7)
+    lines = [
+        "## The grower beside its learners",
+        "",
+        f"Trees of depth {DEPTH} on {n:,} × {d}, one thread for nodes. The learner's own time is "
+        "that of preparing the columns, of its fits and of its decision values; the rest is the "
+        "grower: scores, gathering rows, sides, summaries. Sorting y, once for all trees of a "
+        "fit, is left out.",
+        "",
+        "| learner | whole tree | learner's own | the grower adds |",
+        "|---|---:|---:|---:|",
+    ]
+    bars = []
+    for learner in ("logistic", "lightgbm"):
+        found = shares(learner, n, d, 1 if small else rounds if learner == "logistic" else 3)
+        added = float(np.median([whole / own - 1.0 for whole, own in found]))
+        whole, own = np.median(np.array(found), axis=0)
+        lines.append(f"| {learner} | {readable(whole)} | {readable(own)} | {100 * added:.1f}% |")
+        bars.append(Bar(f"the grower adds to {learner}: share of its time", added, most=0.1))
+        if learner == "logistic":
+            alone = float(np.median(peers_fits(n, d, 1 if small else 3)))
+            peer = f"| LogisticRegression alone, on the same nodes | | {readable(alone)} | |"
+    lines.append(peer)
+    return lines, [] if small else bars
