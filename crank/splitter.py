@@ -93,12 +93,11 @@ class NodeWiseSplitter(Splitter):
         score = task.score[here][by_row]
         left = np.zeros(len(rows), dtype=bool)
         # taken once: gathering rows costs about as much as a fast learner's fit
-        some = self.data.X if len(rows) == len(self.data.X) else take_rows(self.data.X, rows)
-        X: NDArray[np.float64] = np.asarray(some, dtype=np.float64)
+        X = self.gather(rows)
         rule = self._fit(X, score, task.rng(k))
         if rule is None:
             return None, left
-        value = decision_values(rule, self.learner, X)
+        value = self.decide(rule, X)
         weight = None if task.ranks.unweighted else task.ranks.weight[position[by_row]]
         found = orient(value, score, weight, task.objective, task.min_leaf)
         if found is None:
@@ -116,8 +115,28 @@ class NodeWiseSplitter(Splitter):
         if not len(score) or score.min() > 0.0 or score.max() < 0.0:
             return None
         weight = np.abs(score)
+        return self.fit(X, np.sign(score), weight / weight.mean(), rng)
+
+    def gather(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Take rows, given in increasing order, out of the training matrix for `fit`."""
+        X = self.data.X
+        some: NDArray[Any] = X if len(rows) == len(X) else take_rows(X, rows)
+        return some.astype(np.float64, copy=False)
+
+    def fit(
+        self,
+        X: NDArray[np.float64],
+        label: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> SplitRule | None:
+        """Ask the learner."""
         more = {"levels": self.data.levels} if self.learner.takes_categories else {}
-        return self.learner.fit(X, np.sign(score), weight / weight.mean(), rng=rng, **more)
+        return self.learner.fit(X, label, weight, rng=rng, **more)
+
+    def decide(self, rule: SplitRule, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ask a rule for the decision values of gathered rows."""
+        return decision_values(rule, self.learner, X)
 
 
 def in_order(rows: NDArray[np.intp], n: int) -> tuple[NDArray[np.intp], NDArray[np.integer[Any]]]:

@@ -138,9 +138,26 @@ def test_prepared_learners_keep_the_scale_of_the_whole_matrix():
     X, label, weight = sample(200, 3)
     data = TrainingMatrix(X, (0, 0, 0))
     ready = Logistic().prepare(data)
-    rule = fit(ready, X[:50], label[:50], weight[:50])
+    Z = ready.gather(np.arange(50))
+    rule = ready.fit(Z, label[:50], weight[:50], np.random.default_rng(0))
     np.testing.assert_array_equal(rule.centre, Standardiser.of(X).centre)
+    np.testing.assert_allclose(ready.decide(rule, Z), rule.decision(X[:50]), atol=1e-14)
     assert Logistic().prepare(data).standardiser is ready.standardiser
+
+
+@pytest.mark.parametrize("learner", [Logistic(), SupportVector(kernel="linear"), SupportVector()])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_are_standardised_while_they_are_gathered(learner, order):
+    X, label, weight = sample(20_000, 4)
+    X[::7, 1], X[:, 3] = np.nan, 1.0
+    ready = learner.prepare(TrainingMatrix(np.asarray(X, order=order), (0,) * 4))
+    standardised = ready.standardiser.apply(X)
+    assert np.isfinite(standardised).all()
+    for rows in (np.arange(len(X)), np.arange(0, len(X), 2)):
+        Z = ready.gather(rows)
+        np.testing.assert_array_equal(Z, standardised[rows])
+        rule = ready.fit(Z, label[rows], weight[rows], np.random.default_rng(0))
+        np.testing.assert_allclose(ready.decide(rule, Z), rule.decision(X[rows]), atol=1e-11)
 
 
 def test_a_missing_value_contributes_nothing():

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from crank.kernels.rows import take_rows
 from crank.plugins import fields
-from crank.plugins.base import Coefficient, FloatArray, SplitRule
+from crank.plugins.base import Coefficient, FloatArray
 from crank.plugins.newton import LossName, fit_linear, robust_errors
-from crank.plugins.standardise import Standardiser, finite, row_blocks
+from crank.plugins.standardise import StandardisedRule, Standardiser, finite, row_blocks
 
 if TYPE_CHECKING:
     from crank.export.onnx_graph import Graph
@@ -25,7 +25,7 @@ FEW_COLUMNS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class LinearRule(SplitRule):
+class LinearRule(StandardisedRule):
     """Σ coefficient · (x − centre) / scale + bias; a missing value contributes nothing.
 
     Attributes
@@ -99,6 +99,12 @@ class LinearRule(SplitRule):
         if odd.any():
             value[odd] = finite(Z[odd]) @ self.coef
         return value
+
+    def decision_standardised(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Evaluate the sum for standardised rows."""
+        every = len(self.columns) == Z.shape[1]
+        value: NDArray[np.float64] = (Z if every else Z[:, self.columns]) @ self.coef
+        return value + self.bias
 
     def to_dict(self) -> dict[str, Any]:
         """Return the coefficients as JSON types."""

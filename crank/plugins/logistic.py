@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.plugins.base import FloatArray, SplitRule
+from crank.plugins.base import SplitRule
 from crank.plugins.linear import LinearRule, fit_linear_rule
 from crank.plugins.params import positive
-from crank.plugins.standardise import StandardisingLearner
+from crank.plugins.standardise import Standardiser, StandardisingLearner
 
 
 class Logistic(StandardisingLearner):
@@ -42,16 +42,15 @@ class Logistic(StandardisingLearner):
     def __init__(self, C: float = 1.0) -> None:
         self.C = positive(self, "C", C)
 
-    def fit(
+    def fit_standardised(
         self,
-        X: FloatArray,
+        standardiser: Standardiser,
+        Z: NDArray[np.float64],
         label: NDArray[np.float64],
         weight: NDArray[np.float64],
-        *,
         rng: np.random.Generator,
     ) -> LinearRule | None:
         """Fit the regression on the rows of a node."""
-        standardiser, Z = self.standardised(X)
         return fit_linear_rule(
             standardiser, Z, label, weight, penalty=1.0 / self.C, loss="logistic"
         )

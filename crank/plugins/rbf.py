@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crank.plugins import fields
 from crank.plugins.base import FloatArray, SplitRule
 from crank.plugins.linear import LinearRule
-from crank.plugins.standardise import Standardiser, row_blocks
+from crank.plugins.standardise import StandardisedRule, Standardiser, row_blocks
 
 if TYPE_CHECKING:
     from crank.export.onnx_graph import Graph
@@ -22,7 +22,7 @@ BLOCK_VALUES = 2**19
 
 
 @dataclass(frozen=True, eq=False)
-class RbfRule(SplitRule):
+class RbfRule(StandardisedRule):
     """Σ dual · exp(−gamma · |z − vector|²) + bias, z the standardised row less ``shift``.
 
     Attributes
@@ -59,15 +59,28 @@ class RbfRule(SplitRule):
         """Sum the kernel for some rows, which are never copied all at once."""
         return self._evaluate(X, rows)
 
+    def decision_standardised(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum the kernel for standardised rows."""
+        value = np.empty(len(Z))
+        every = len(self.columns) == Z.shape[1]
+        for block in self._blocks(len(Z)):
+            value[block] = self._sum(Z[block] if every else Z[block][:, self.columns])
+        return value + self.bias
+
     def _evaluate(self, X: FloatArray, rows: NDArray[np.intp] | None) -> NDArray[np.float64]:
         standardiser = Standardiser(self.centre, self.scale)
         value = np.empty(len(X) if rows is None else len(rows))
         every = len(self.columns) == X.shape[1]
-        for block in row_blocks(len(value), max(16, BLOCK_VALUES // max(1, len(self.vectors)))):
+        for block in self._blocks(len(value)):
             part = X[block] if rows is None else X[rows[block]]
-            Z = standardiser.apply(part if every else part[:, self.columns]) - self.shift
-            value[block] = kernel(Z, self.vectors, self.gamma) @ self.dual
+            value[block] = self._sum(standardiser.apply(part if every else part[:, self.columns]))
         return value + self.bias
+
+    def _blocks(self, n: int) -> Iterator[slice]:
+        return row_blocks(n, max(16, BLOCK_VALUES // max(1, len(self.vectors))))
+
+    def _sum(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        return kernel(Z - self.shift, self.vectors, self.gamma) @ self.dual
 
     def to_dict(self) -> dict[str, Any]:
         """Return the support vectors as JSON types."""

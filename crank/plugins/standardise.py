@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
@@ -10,7 +10,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.plugins.base import FloatArray, SplitLearner, TrainingMatrix
+from crank.kernels.rows import take_rows
+from crank.plugins.base import FloatArray, SplitLearner, SplitRule, TrainingMatrix
+from crank.splitter import NodeWiseSplitter
 
 BLOCK_ROWS = 8192
 FARTHEST = 1e100
@@ -83,13 +85,25 @@ class Standardiser:
         array([[2.],
                [0.]])
         """
+        Z = np.empty(X.shape)
+        for block in row_blocks(len(X)):
+            self._fill(X[block], Z[block])
+        return Z
+
+    def take(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Standardise some rows of a matrix; raw ones are never copied all at once."""
+        Z = np.empty((len(rows), X.shape[1]))
+        for block in row_blocks(len(rows)):
+            self._fill(take_rows(X, rows[block]), Z[block])
+        return Z
+
+    def _fill(self, X: FloatArray, Z: NDArray[np.float64]) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = np.subtract(X, self.centre, dtype=np.float64)
+            np.subtract(X, self.centre, out=Z)
             Z /= self.scale
             odd = ~np.isfinite(Z.sum(axis=1))
         if odd.any():
             Z[odd] = finite(Z[odd])
-        return Z
 
     def pick(self, columns: NDArray[np.intp]) -> Standardiser:
         """Keep some columns only."""
@@ -101,21 +115,78 @@ def finite(Z: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(np.nan_to_num(Z, nan=0.0), -FARTHEST, FARTHEST)
 
 
+class StandardisedRule(SplitRule):
+    """A rule that can decide on rows that have been standardised before."""
+
+    @abstractmethod
+    def decision_standardised(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the decision values of standardised rows, all columns of them."""
+
+
 class StandardisingLearner(SplitLearner):
     """A learner that works on standardised columns, measured once for a whole tree."""
 
     takes_missing = True
-    standardiser: Standardiser | None = None
 
-    def prepare(self, data: TrainingMatrix) -> SplitLearner:
-        """Return a copy that knows centre and scale of the columns."""
+    @abstractmethod
+    def fit_standardised(
+        self,
+        standardiser: Standardiser,
+        Z: NDArray[np.float64],
+        label: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> StandardisedRule | None:
+        """Fit on standardised rows; else as `fit`."""
+
+    def fit(
+        self,
+        X: FloatArray,
+        label: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        *,
+        rng: np.random.Generator,
+    ) -> StandardisedRule | None:
+        """Fit on rows that are standardised by themselves."""
+        standardiser = Standardiser.of(X)
+        return self.fit_standardised(standardiser, standardiser.apply(X), label, weight, rng)
+
+    def prepare(self, data: TrainingMatrix) -> StandardisedSplitter:
+        """Measure the columns of the whole matrix."""
         if "standardiser" not in data.shared:
             data.shared["standardiser"] = Standardiser.of(data.X)
-        prepared = copy.copy(self)
-        prepared.standardiser = data.shared["standardiser"]
-        return prepared
+        return StandardisedSplitter(self, data, data.shared["standardiser"])
 
-    def standardised(self, X: FloatArray) -> tuple[Standardiser, NDArray[np.float64]]:
-        """Standardise the rows of a node; by themselves if the learner was not prepared."""
-        standardiser = self.standardiser or Standardiser.of(X)
-        return standardiser, standardiser.apply(X)
+
+class StandardisedSplitter(NodeWiseSplitter):
+    """Standardise the rows of a node while they are gathered; fit and decide on those."""
+
+    learner: StandardisingLearner
+
+    def __init__(
+        self, learner: StandardisingLearner, data: TrainingMatrix, standardiser: Standardiser
+    ) -> None:
+        super().__init__(learner, data)
+        self.standardiser = standardiser
+
+    def gather(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Take standardised rows."""
+        X = self.data.X
+        if len(rows) == len(X):
+            return self.standardiser.apply(X)
+        return self.standardiser.take(X, rows)
+
+    def fit(
+        self,
+        X: NDArray[np.float64],
+        label: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> SplitRule | None:
+        """Ask the learner."""
+        return self.learner.fit_standardised(self.standardiser, X, label, weight, rng)
+
+    def decide(self, rule: SplitRule, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ask a rule for the decision values of gathered rows."""
+        assert isinstance(rule, StandardisedRule)
+        return rule.decision_standardised(X)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.errors import OptionError
-from crank.plugins.base import FloatArray, SplitRule
+from crank.plugins.base import SplitRule
 from crank.plugins.linear import LinearRule, fit_linear_rule, place_bias
 from crank.plugins.params import one_of, positive, whole
 from crank.plugins.rbf import RbfRule, kernel, slope_share
@@ -67,16 +67,15 @@ class SupportVector(StandardisingLearner):
         self.gamma = gamma if isinstance(gamma, str) else positive(self, "gamma", gamma)
         self.max_rows = whole(self, "max_rows", max_rows, least=10)
 
-    def fit(
+    def fit_standardised(
         self,
-        X: FloatArray,
+        standardiser: Standardiser,
+        Z: NDArray[np.float64],
         label: NDArray[np.float64],
         weight: NDArray[np.float64],
-        *,
         rng: np.random.Generator,
     ) -> LinearRule | RbfRule | None:
         """Fit the machine on the rows of a node."""
-        standardiser, Z = self.standardised(X)
         if self.kernel == "linear":
             return fit_linear_rule(
                 standardiser, Z, label, weight, penalty=1.0 / self.C, loss="squared_hinge"
