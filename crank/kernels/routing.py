@@ -131,6 +131,10 @@ class RoutingTable:
         arrays = (self.column, self.threshold, self.child, self.offset, self.width, self.turn)
         return tuple(array.tolist() for array in arrays)
 
+    @cached_property
+    def _narrow(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        return self.column.astype(np.uint32), self.child.astype(np.uint32)
+
     def _one_by_one(self, X: NDArray[Any]) -> NDArray[np.intp]:
         column, threshold, child, offset, width, turn = self._lists
         found = []
@@ -174,12 +178,13 @@ class RoutingTable:
     def _compiled(self, X: NDArray[Any]) -> NDArray[np.intp]:
         from crank.kernels.compiled_routing import route_rows
 
+        column, child = self._narrow
         found = np.empty(len(X), dtype=np.intp)
         route_rows(str(X.dtype))(
             X,
-            self.column,
+            column,
             self.threshold,
-            self.child,
+            child,
             self.offset,
             self.width,
             self.turn,
