@@ -209,9 +209,13 @@ def test_large_batches_take_the_compiled_way_and_small_ones_do_not(monkeypatch):
     monkeypatch.setattr(trees, "numba_works", lambda: ways.append("compiled") or True)
     np.testing.assert_array_equal(rule.decision(X), wanted)
     assert not ways
-    monkeypatch.setattr(trees, "COMPILED_STEPS", 100)
+    for size in ("COMPILED_STEPS", "COMPILED_STEPS_LOADED"):
+        monkeypatch.setattr(trees, size, 100)
     np.testing.assert_array_equal(rule.decision(X), wanted)
     assert ways
+    ways.clear()
+    np.testing.assert_array_equal(rule.decision(X[:10]), wanted[:10])
+    assert not ways
 
 
 def test_without_numba_numpy_serves(monkeypatch):
@@ -220,7 +224,8 @@ def test_without_numba_numpy_serves(monkeypatch):
     rule = random_trees()
     X = np.random.default_rng(0).normal(size=(100, 4))
     wanted = rule.decision(X)
-    monkeypatch.setattr(trees, "COMPILED_STEPS", 100)
+    for size in ("COMPILED_STEPS", "COMPILED_STEPS_LOADED"):
+        monkeypatch.setattr(trees, size, 100)
     monkeypatch.setattr(trees, "numba_works", lambda: False)
     np.testing.assert_array_equal(rule.decision(X), wanted)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,10 @@ Box = dict[int, tuple[float, float]]
 BLOCK_VALUES = 2**17
 COMPILED_STEPS = 2**23
 """Comparisons from which on loading the compiled kernel repays."""
+COMPILED_STEPS_LOADED = 2**14
+"""The same if numba has been loaded anyway."""
+FEWEST_ROWS = 16
+"""Rows that the compiled kernel takes at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +63,26 @@ class TreesRule(SplitRule):
     share: dict[int, float]
 
     @cached_property
+    def depths(self) -> NDArray[np.intp]:
+        """Comparisons on the longest way from each root to a leaf."""
+        low, high = self.low.tolist(), self.high.tolist()
+        height = [0] * len(low)
+        for node in reversed(range(len(low))):
+            if low[node] != node:
+                height[node] = 1 + max(height[low[node]], height[high[node]])
+        return np.array(height, dtype=np.intp)[self.roots]
+
+    @property
     def depth(self) -> int:
-        """Comparisons on the longest way from a root to a leaf."""
-        level = np.zeros(len(self.feature), dtype=np.intp)
-        for node in range(len(level)):
-            if self.low[node] != node:
-                level[[self.low[node], self.high[node]]] = level[node] + 1
-        return int(level.max(initial=0))
+        """Comparisons on the longest way of all."""
+        return int(self.depths.max(initial=0))
+
+    @cached_property
+    def _narrow(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Columns, and for each node the next if not above, if above, if missing."""
+        absent = np.where(self.missing_low, self.low, self.high)
+        child = np.column_stack((self.low, self.high, absent)).ravel()
+        return self.feature.astype(np.uint32), child.astype(np.uint32)
 
     def decision(self, X: FloatArray) -> NDArray[np.float64]:
         """Sum the leaf values in the order of the trees."""
@@ -76,25 +94,27 @@ class TreesRule(SplitRule):
 
     def _evaluate(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         steps = len(rows) * len(self.roots) * self.depth
-        if steps >= COMPILED_STEPS and X.dtype in (np.float32, np.float64) and numba_works():
+        many = COMPILED_STEPS_LOADED if "numba" in sys.modules else COMPILED_STEPS
+        known = X.dtype in (np.float32, np.float64)
+        if steps >= many and len(rows) >= FEWEST_ROWS and known and numba_works():
             return self.descend_compiled(X, rows)
         return self.descend(X, rows)
 
     def descend_compiled(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Walk the rows down the trees one by one; the same sums, bit for bit."""
+        """Walk rows, at least `FEWEST_ROWS`, down tree by tree; the same sums, bit for bit."""
         from crank.plugins.trees_compiled import descent
 
+        feature, child = self._narrow
         total = np.empty(len(rows))
         descent(X.dtype.name)(
             X,
             rows,
-            self.feature,
+            feature,
             self.threshold,
-            self.low,
-            self.high,
-            self.missing_low,
+            child,
             self.value,
             self.roots,
+            self.depths,
             total,
         )
         return total

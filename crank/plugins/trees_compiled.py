@@ -8,35 +8,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.compiled_routing import LANES
 from crank.kernels.compiler import kernel_for
 
 
 def _descend(
     X: NDArray[Any],
     rows: NDArray[np.intp],
-    feature: NDArray[np.intp],
+    feature: NDArray[np.uint32],
     threshold: NDArray[np.float64],
-    low: NDArray[np.intp],
-    high: NDArray[np.intp],
-    missing_low: NDArray[np.bool_],
+    child: NDArray[np.uint32],
     value: NDArray[np.float64],
     roots: NDArray[np.intp],
+    depths: NDArray[np.intp],
     total: NDArray[np.float64],
 ) -> None:
-    """Sum the leaf values of some rows in the order of the trees, as `TreesRule.descend` does."""
-    for i in range(len(rows)):
-        row = rows[i]
-        here = 0.0
+    """Sum the leaf values of some rows in the order of the trees, as `TreesRule.descend` does.
+
+    Several rows go down a tree side by side (see `crank.kernels.compiled_routing`).
+    """
+    row, at, here = np.empty(LANES, np.uint64), np.empty(LANES, np.uint32), np.empty(LANES)
+    for start in range(0, len(rows), LANES):
+        first = min(start, len(rows) - LANES)  # the last rows may be walked twice
+        for k in range(LANES):
+            row[k], here[k] = rows[first + k], 0.0
         for tree in range(len(roots)):
-            node = roots[tree]
-            while low[node] != node:
-                x = np.float64(X[row, feature[node]])
-                if x <= threshold[node] or (x != x and missing_low[node]):
-                    node = low[node]
-                else:
-                    node = high[node]
-            here += value[node]
-        total[i] = here
+            for k in range(LANES):
+                at[k] = roots[tree]
+            for _ in range(depths[tree]):
+                for k in range(LANES):
+                    i = at[k]
+                    x = np.float64(X[row[k], np.uint64(feature[i])])
+                    t = np.uint32(x > threshold[i]) + np.uint32(2) * np.uint32(x != x)
+                    at[k] = child[np.uint32(3) * i + t]
+            for k in range(LANES):
+                here[k] += value[at[k]]
+        for k in range(LANES):
+            total[first + k] = here[k]
 
 
 @cache
@@ -51,12 +59,11 @@ def descent(dtype: str) -> Any:
     signature = types.void(
         types.Array(value, 2, "A", readonly=True),
         vector(types.intp),
-        vector(types.intp),
+        vector(types.uint32),
+        vector(types.float64),
+        vector(types.uint32),
         vector(types.float64),
         vector(types.intp),
-        vector(types.intp),
-        vector(types.boolean),
-        vector(types.float64),
         vector(types.intp),
         types.Array(types.float64, 1, "C"),
     )
