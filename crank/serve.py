@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from crank.options import whole
 
 BATCH = 16_384
 """Rows scored at a time: intermediate results stay in cache, and memory bounded."""
-LARGEST = 2.0**63
-"""Beyond it a single value takes the slow way, which refuses infinite ones."""
+PLAIN = {float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_}
+"""Types of a single number that can be scored as it is."""
 NUMBER, TEXT = "tensor(double)", "tensor(string)"
 
 
@@ -122,20 +123,23 @@ class Scorer:
             score = self._one_row(data, self._outputs[type])
             if score is not None:
                 return score
-        feeds = self.feeds(data)
+        feeds = self._read(data)
         n = len(next(iter(feeds.values())))
         if 0 < n <= BATCH:
+            self._check(feeds)
             return self._run(self._outputs[type], feeds)
         # translations of other libraries' classifiers may not take an empty batch
         scores = np.empty(n, dtype=np.int64 if type == "leaf" else np.float64)
 
         def fill(start: int, stop: int) -> None:
-            part = {name: values[start:stop] for name, values in feeds.items()}
-            scores[start:stop] = self._run(self._outputs[type], part)
+            self._check({name: values[start:stop] for name, values in feeds.items()})
+            for first in range(start, stop, BATCH):
+                rows = slice(first, min(first + BATCH, stop))
+                part = {name: values[rows] for name, values in feeds.items()}
+                scores[rows] = self._run(self._outputs[type], part)
 
-        n_jobs = self._team.n_jobs
-        batches = n_jobs * -(-n // (n_jobs * BATCH))
-        self._team.run(fill, pairwise(n * k // batches for k in range(batches + 1) if n))
+        shares = self._team.n_jobs
+        self._team.run(fill, pairwise(n * k // shares for k in range(shares + 1)))
         return scores
 
     def _run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[Any]:
@@ -147,17 +151,17 @@ class Scorer:
 
     def _one_row(self, data: dict[Any, Any], output: str) -> NDArray[Any] | None:
         """Score one row of plain values; None if it is not, or needs a closer look."""
-        idle = self._idle.setdefault(output, [])
         try:
-            row = idle.pop()
-        except IndexError:
+            row = self._idle[output].pop()
+        except (KeyError, IndexError):
+            self._idle.setdefault(output, [])
             row = _Row(self.session, self._types, output)
         try:
             return row.score(data)
         except Exception as error:  # the runtime's own classes differ between versions
             raise self._explained(error) from error
         finally:
-            idle.append(row)
+            self._idle[output].append(row)
 
     def _explained(self, error: Exception) -> DataError:
         if self.metadata["unknown"] == "error" and "out of" in str(error):
@@ -169,17 +173,30 @@ class Scorer:
 
     def feeds(self, data: Any) -> dict[str, NDArray[Any]]:
         """Return the tensors that a bare ONNX Runtime session needs for these rows."""
+        feeds = self._read(data)
+        self._check(feeds)
+        return feeds
+
+    def _read(self, data: Any) -> dict[str, NDArray[Any]]:
         if self._matrix:
             return self._matrix_feed(data)
         table = Table.read(data)
-        feeds = {
-            name: _READERS[type](table, name, self._marks[name])
+        return {
+            name: _READERS[type](table, name, self._marks[name]).reshape(-1, 1)
             for name, type in self._types.items()
         }
+
+    def _check(self, feeds: Mapping[str, NDArray[Any]]) -> None:
+        """Refuse the raw columns that `predict` refuses; a design may hold infinite values."""
+        if self._matrix:
+            return
         with np.errstate(all="ignore"):
             for name, values in feeds.items():
-                _refuse_infinite(name, values)
-        return {name: values.reshape(-1, 1) for name, values in feeds.items()}
+                if values.dtype.kind == "f" and _any_infinite(values.reshape(-1)):
+                    raise DataError(
+                        f"column {name!r} holds infinite values. Replace them by numbers, or by "
+                        "missing values (NaN)."
+                    )
 
     def _matrix_feed(self, data: Any) -> dict[str, NDArray[Any]]:
         X = np.asarray(data, dtype=np.float64)
@@ -202,11 +219,14 @@ class _Row:
         self._session, self._output = session, output
         self._numbers = [name for name, type in types.items() if type == NUMBER]
         self._texts = [name for name, type in types.items() if type == TEXT]
-        self._possible = len(self._numbers) + len(self._texts) == len(types)
-        self._values = np.empty(len(self._numbers))
-        cells = self._values.reshape(-1, 1, 1)
+        self._n_columns = len(types)
+        values = np.empty(len(self._numbers))
+        self._buffer = values.data
+        self._write = Struct(f"{len(values)}d").pack_into
+        cells = values.reshape(-1, 1, 1)
         self._feeds: dict[str, NDArray[Any]] = dict(zip(self._numbers, cells, strict=True))
-        if self._texts:
+        self._binding: Any = None
+        if len(self._feeds) < len(types):
             return
         # the runtime reads and writes these arrays in place, which it cannot do with text
         self._binding = session.io_binding()
@@ -218,22 +238,26 @@ class _Row:
         self._binding.bind_ortvalue_output(output, tensor)
 
     def score(self, data: dict[Any, Any]) -> NDArray[Any] | None:
-        """Score a row if all its values are plain and present, and numbers are in range."""
-        if not self._possible:
-            return None
-        numbers = [data.get(name) for name in self._numbers]
-        for number in numbers:
-            if not isinstance(number, (float, int)) or abs(number) > LARGEST:
+        """Score a row if all its values are plain and present, and numbers are finite or NaN."""
+        try:
+            numbers = [data[name] for name in self._numbers]
+            if not PLAIN.issuperset(map(type, numbers)):
                 return None
-        self._values[:] = numbers
-        if not self._texts:
+            if any(map(math.isinf, numbers)):
+                return None
+            self._write(self._buffer, 0, *numbers)
+        except (KeyError, OverflowError):  # absent, or an integer beyond all floats
+            return None
+        if self._binding is not None:
             self._session.run_with_iobinding(self._binding)
             return self._score.copy()
         for name in self._texts:
             text = data.get(name)
-            if not isinstance(text, str):
+            if type(text) is not str:
                 return None
             self._feeds[name] = np.array([[text]], dtype=object)
+        if len(self._feeds) < self._n_columns:
+            return None
         score: NDArray[Any] = self._session.run([self._output], self._feeds)[0].reshape(-1)
         return score
 
@@ -264,15 +288,9 @@ def _read(path: Path) -> bytes:
         raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _refuse_infinite(name: str, values: NDArray[Any]) -> None:
-    """Refuse what `predict` refuses."""
-    if values.dtype.kind != "f" or math.isfinite(np.add.reduce(values)):
-        return
-    if np.isinf(values).any():
-        raise DataError(
-            f"column {name!r} holds infinite values. Replace them by numbers, or by missing "
-            "values (NaN)."
-        )
+def _any_infinite(values: NDArray[Any]) -> bool:
+    # a finite sum proves that there is none, at a third of the price of looking
+    return not math.isfinite(np.add.reduce(values)) and bool(np.isinf(values).any())
 
 
 def _double(table: Table, name: str, mark: str) -> NDArray[np.float64]:

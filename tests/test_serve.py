@@ -69,6 +69,27 @@ def test_one_row_of_plain_values(scorer, model, x, g):
     assert scorer({"x": x, "g": g}) == model.predict({"x": [x], "g": [g]}, unknown="missing")
 
 
+@pytest.mark.parametrize(
+    "x",
+    [
+        *(0.3, 1, True, 10**30, float("nan"), None, 5e-324, -1e308, [0.5]),
+        *(np.float32(0.25), np.int32(-1), np.bool_(True), np.array([0.5])),
+    ],
+)
+def test_one_row_of_numbers_alone(frame, x):
+    model = crank.fit(frame.assign(z=frame["x"] ** 2), "y ~ x + z", max_depth=4, prune=None)
+    scorer = Scorer(model.to_onnx())
+    for row in ({"x": x, "z": 0.4}, {"x": -0.2, "z": x}):
+        columns = {name: np.ravel(np.array(v, dtype=object)) for name, v in row.items()}
+        assert scorer(row) == model.predict(columns)
+        assert scorer.leaf(row) == model.predict(columns, "leaf")
+    for bad in (np.inf, -np.inf, 10**400, "0.3"):
+        with pytest.raises(DataError):
+            scorer({"x": bad, "z": 0.4})
+    with pytest.raises(DataError, match="'z' of the formula is not in the data"):
+        scorer({"x": 0.3})
+
+
 def test_one_row_that_does_not_fit(scorer):
     for row, message in (
         ({"x": 0.3}, "'g' of the formula is not in the data"),

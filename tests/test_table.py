@@ -236,3 +236,31 @@ def test_codes_find_every_text_again(values):
         codes, levels = Table.read(data).codes("g")
         assert list(levels) == sorted({v for v in values if v is not None})
         assert [levels[c] if c >= 0 else None for c in codes] == values
+
+
+@pytest.mark.parametrize("read", [Table.numeric, Table.codes])
+def test_whole_numbers_beyond_all_floats_are_refused(read):
+    with pytest.raises(DataError, match="'x' holds whole numbers that are too large"):
+        read(Table.read({"x": [1, 10**400]}), "x")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8", "bool", "Int64"])
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_a_frame_of_one_type_is_read_as_column_by_column(monkeypatch, dtype, n):
+    values = np.random.default_rng(n).integers(0, 2, (n, 3))
+    frame = pd.DataFrame(values, columns=["a", 2, "c"]).astype(dtype)
+    if dtype.startswith("float") and n > 1:
+        frame.iloc[1, 0] = np.nan
+    at_once = Table.read(frame)
+    monkeypatch.setattr("crank.design.table.FEW_VALUES", -1)
+    one_by_one = Table.read(frame)
+    assert at_once.names == one_by_one.names == ("a", "2", "c")
+    assert at_once.n_rows == one_by_one.n_rows == n
+    for name in at_once.names:
+        assert at_once.kind(name) == one_by_one.kind(name)
+        assert at_once.dtype(name) == one_by_one.dtype(name)
+        np.testing.assert_array_equal(at_once.numeric(name), one_by_one.numeric(name))
+        assert at_once.numeric(name).dtype == one_by_one.numeric(name).dtype
+        np.testing.assert_array_equal(at_once.missing(name), one_by_one.missing(name))
+    picked = at_once.rows(np.arange(n)[::-1])
+    np.testing.assert_array_equal(picked.numeric("a"), one_by_one.numeric("a")[::-1])
