@@ -88,7 +88,6 @@ def promises(found: list[tuple[str, dict[str, Times]]]) -> Iterator[Bar]:
         ("1", BARE_COLUMNS, FRAME, 0.1),
         ("100,000", BARE_MATRIX, ARRAY, 1),
         ("100,000", BARE_COLUMNS, FRAME, 1),
-        ("100,000", VALUES, FRAME, 1),
     ):
         times = next(times for where, times in found if where == rows and name in times)
         wall, _ = times[name].over(times[peer])

@@ -241,9 +241,7 @@ class _Row:
         """Score a row if all its values are plain and present, and numbers are finite or NaN."""
         try:
             numbers = [data[name] for name in self._numbers]
-            if not PLAIN.issuperset(map(type, numbers)):
-                return None
-            if any(map(math.isinf, numbers)):
+            if not PLAIN.issuperset(map(type, numbers)) or any(map(math.isinf, numbers)):
                 return None
             self._write(self._buffer, 0, *numbers)
         except (KeyError, OverflowError):  # absent, or an integer beyond all floats
