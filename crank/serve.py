@@ -138,7 +138,7 @@ class Scorer:
                 part = {name: values[rows] for name, values in feeds.items()}
                 scores[rows] = self._run(self._outputs[type], part)
 
-        shares = self._team.n_jobs
+        shares = max(1, min(self._team.n_jobs, -(-n // BATCH)))
         self._team.run(fill, pairwise(n * k // shares for k in range(shares + 1)))
         return scores
 
