@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks import growing, latency, metrics, one_tree, prediction, scaling
+from benchmarks import formula, growing, latency, metrics, one_tree, prediction, scaling
 from benchmarks.timing import Bar, bar_table, cores
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
@@ -39,6 +39,7 @@ def served(small: bool) -> Section:
 
 SECTIONS: dict[str, Callable[[bool], Section]] = {
     "one_tree": one_tree.report,
+    "formula": formula.report,
     "growing": growing.report,
     "prediction": prediction.report,
     "latency": latency.report,

@@ -98,7 +98,7 @@ def peers_fits(n: int, d: int, rounds: int) -> list[float]:
 
 
 def report(small: bool) -> tuple[list[str], list[Bar]]:
-    n, d, rounds = (500, 3, 1) if small else (100_000, 20, 7)
+    n, d, rounds = (500, 4, 1) if small else (100_000, 20, 7)
     lines = [
         "## The grower beside its learners",
         "",

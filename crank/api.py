@@ -134,14 +134,13 @@ def fit(
     if not splitter.takes_missing:
         refuse_missing(X, design, info.name)
     levels = tuple(0 if names is None else len(names) for names in design.levels)
-    fitted = fit_tree(
-        X, y, learner=splitter, options=options, levels=levels, weight=w, progress=progress
-    )
+    ranks = rank(y, w)
+    fitted = fit_tree(X, ranks, learner=splitter, options=options, levels=levels, progress=progress)
     training = TrainingInfo(
         n=len(y),
         n_dropped=dropped,
         weighted=w is not None,
-        figures=in_sample(fitted.tree, X, rank(y, w)),
+        figures=in_sample(fitted.tree, X, ranks),
         crossvalidated=fitted.crossvalidated,
     )
     return RankingModel(

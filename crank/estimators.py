@@ -18,6 +18,7 @@ from crank.plugins.base import FloatArray, SplitLearner
 from crank.plugins.registry import get_learner
 from crank.procedure import fit_tree
 from crank.prune import PruningPath
+from crank.ranks import rank
 
 PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -120,7 +121,7 @@ class RankingTree(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
             used = weight > 0
             if not used.all():
                 X, y, weight = X[used], y[used], weight[used]
-        fitted = fit_tree(X, y, learner=learner, options=options, weight=weight)
+        fitted = fit_tree(X, rank(y, weight), learner=learner, options=options)
         self.tree_ = fitted.tree
         self.validation_ = fitted.validation
         self._fitted = fitted

@@ -16,7 +16,7 @@ from crank.options import TreeOptions
 from crank.plugins.base import FloatArray, SplitLearner, TrainingMatrix
 from crank.progress import track
 from crank.prune import PruningPath, weakest_links
-from crank.ranks import Ranks, rank
+from crank.ranks import Ranks
 from crank.tree import LeafOrder, Metric, Tree
 from crank.validate import (
     Estimate,
@@ -81,12 +81,11 @@ class Seeds:
 
 def fit_tree(
     X: FloatArray,
-    y: NDArray[np.float64],
+    ranks: Ranks,
     *,
     learner: SplitLearner,
     options: TreeOptions,
     levels: tuple[int, ...] | None = None,
-    weight: NDArray[np.float64] | None = None,
     progress: bool | None = None,
 ) -> FittedTree:
     """Fit a ranking tree to arrays that have been checked.
@@ -95,18 +94,15 @@ def fit_tree(
     ----------
     X : ndarray of shape (n, p)
         Design; NaN is missing.
-    y : ndarray of shape (n,)
-        Finite responses.
+    ranks : Ranks
+        Of the responses of its rows.
     learner : SplitLearner
     options : TreeOptions
     levels : tuple of int, optional
         Number of levels of the columns that hold category codes, 0 for numbers.
-    weight : ndarray of shape (n,), optional
-        Positive case weights.
     progress : bool, optional
         By default a bar is shown on a terminal when cross-validation takes a while.
     """
-    ranks = rank(y, weight)
     metric = judged_by(options.criterion, ranks)
     data = TrainingMatrix(X, levels or (0,) * X.shape[1], options.threads)
     criterion = get_criterion(options.criterion)

@@ -80,7 +80,7 @@ def test_labels_do_not_leak_into_the_held_out_figure():
     options = TreeOptions(
         criterion="kendall", max_depth=12, min_samples_leaf=1, leaf_order="rank", cv_repeats=3
     )
-    fitted = fit_tree(X, y, learner=Stump(), options=options)
+    fitted = fit_tree(X, rank(y), learner=Stump(), options=options)
     memorised = replace(fitted.path.tree, leaf_order="rank").score(X)
     assert metrics.kendall(y, memorised) > 0.99
     assert abs(fitted.validation.estimate[0] - 0.5) < 0.03
@@ -117,7 +117,7 @@ def test_pruning_by_one_standard_error_is_at_least_as_strong(sample):
     sizes = {}
     for prune in (None, "cv", "1se"):
         options = TreeOptions(criterion="kendall", prune=prune)
-        sizes[prune] = fit_tree(X, y, learner=Stump(), options=options).tree.n_leaves
+        sizes[prune] = fit_tree(X, rank(y), learner=Stump(), options=options).tree.n_leaves
     assert sizes[None] > sizes["cv"] >= sizes["1se"] > 1
 
 
@@ -127,11 +127,11 @@ def test_automatic_order_follows_the_folds():
     X = rng.uniform(0, 1, size=(2000, 1))
     y = np.sin(9.0 * X[:, 0]) + 0.05 * rng.normal(size=2000)
     options = TreeOptions(criterion="kendall", max_depth=4)
-    wave = fit_tree(X, y, learner=Stump(), options=options)
+    wave = fit_tree(X, rank(y), learner=Stump(), options=options)
     assert wave.tree.leaf_order == "rank"
-    line = fit_tree(X, X[:, 0] + rng.normal(size=2000), learner=Stump(), options=options)
+    line = fit_tree(X, rank(X[:, 0] + rng.normal(size=2000)), learner=Stump(), options=options)
     assert line.tree.leaf_order == "oriented"
-    fixed = fit_tree(X, y, learner=Stump(), options=replace(options, leaf_order="oriented"))
+    fixed = fit_tree(X, rank(y), learner=Stump(), options=replace(options, leaf_order="oriented"))
     assert fixed.tree.leaf_order == "oriented"
     assert wave.crossvalidated["kendall"].estimate > fixed.crossvalidated["kendall"].estimate + 0.02
 
@@ -140,26 +140,28 @@ def test_without_cross_validation_only_spearman_orders_by_rank(sample):
     X, y, _ = sample
     for criterion, order in (("kendall", "oriented"), ("spearman", "rank")):
         options = TreeOptions(criterion=criterion, prune=None)
-        assert fit_tree(X, y, learner=Stump(), options=options).tree.leaf_order == order
+        assert fit_tree(X, rank(y), learner=Stump(), options=options).tree.leaf_order == order
 
 
 def test_too_few_rows_for_the_folds_is_refused(sample):
     X, y, _ = sample
     with pytest.raises(DataError, match="10-fold cross-validation needs at least 20 rows; got 12"):
-        fit_tree(X[:12], y[:12], learner=Stump(), options=TreeOptions())
+        fit_tree(X[:12], rank(y[:12]), learner=Stump(), options=TreeOptions())
 
 
 def test_heavy_ties_that_leave_folds_without_triples_are_survived():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     y = np.where(np.arange(60) < 2, 2.0, (X[:, 0] > 0).astype(float))
-    fitted = fit_tree(X, y, learner=Stump(), options=TreeOptions(min_samples_leaf=2))
+    fitted = fit_tree(X, rank(y), learner=Stump(), options=TreeOptions(min_samples_leaf=2))
     assert np.isfinite(fitted.crossvalidated["iauc"].estimate)
 
 
 def test_repeats_steady_the_estimate_without_shrinking_its_error(sample):
     X, y, _ = sample
-    once = fit_tree(X, y, learner=Stump(), options=TreeOptions(cv=5)).validation
-    often = fit_tree(X, y, learner=Stump(), options=TreeOptions(cv=5, cv_repeats=6)).validation
+    once = fit_tree(X, rank(y), learner=Stump(), options=TreeOptions(cv=5)).validation
+    often = fit_tree(
+        X, rank(y), learner=Stump(), options=TreeOptions(cv=5, cv_repeats=6)
+    ).validation
     assert often.heldout.shape[0] == 30
     assert often.se[0] > 0.5 * once.se[0]
