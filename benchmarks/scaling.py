@@ -42,7 +42,7 @@ def report(small: bool) -> tuple[list[str], list[Bar]]:
     else:
         rows = [(n, 20) for n in (10_000, 100_000, 1_000_000, 4_000_000)]
         columns = [(100_000, d) for d in (10, 20, 50, 100, 200)]
-        rounds = 5
+        rounds = 9
     by_rows, last = grow_with(rows, rounds)
     text = [
         "## Growth",
