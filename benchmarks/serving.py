@@ -85,9 +85,13 @@ def promises(found: list[tuple[str, dict[str, Times]]]) -> Iterator[Bar]:
     for rows, name, peer, most in (
         ("1", BARE_MATRIX, ARRAY, 0.1),
         ("1", VALUES, ARRAY, 0.1),
+        ("1", BARE_COLUMNS, ARRAY, 0.1),
         ("1", BARE_COLUMNS, FRAME, 0.1),
         ("100,000", BARE_MATRIX, ARRAY, 1),
+        ("100,000", BARE_COLUMNS, ARRAY, 1),
         ("100,000", BARE_COLUMNS, FRAME, 1),
+        ("100,000", VALUES, FRAME, 1),
+        ("100,000", DATA, FRAME, 1),
     ):
         times = next(times for where, times in found if where == rows and name in times)
         wall, _ = times[name].over(times[peer])

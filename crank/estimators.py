@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
@@ -13,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from crank import metrics
+from crank.design.reader import surely_finite
 from crank.options import TreeOptions
 from crank.plugins.base import FloatArray, SplitLearner
 from crank.plugins.registry import get_learner
@@ -203,9 +203,7 @@ def _is_plain(values: Any, missing: bool, ndim: int = 2) -> bool:
         return False
     if not values.size:
         return False
-    with np.errstate(all="ignore"):
-        total = float(np.add.reduce(values, axis=None))
-    if math.isfinite(total):
+    if surely_finite(values):
         return True
     return bool(not np.isinf(values).any() if missing else np.isfinite(values).all())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,7 @@ class Reader:
     def number(self, name: str) -> Value:
         """Read a column of numbers, refusing infinite ones."""
         values = self.table.numeric(name).astype(np.float64, copy=False)
-        if _surely_finite(values):
+        if surely_finite(values):
             return Value(values)
         infinite = np.isinf(values)
         if infinite.any():
@@ -81,7 +82,7 @@ class Reader:
             return self.number(*steps[0].given).values
         value = evaluate(steps, self)
         values = np.broadcast_to(value.values, (self.n_rows,)).astype(np.float64, copy=False)
-        if value.missing is None and _surely_finite(values):
+        if value.missing is None and surely_finite(values):
             return values
         self._all_finite(values, value.missing, steps, term)
         return values if value.missing is None else np.where(value.missing, np.nan, values)
@@ -137,7 +138,7 @@ def unseen_levels(
     )
 
 
-def _surely_finite(values: Floats) -> bool:
+def surely_finite(values: NDArray[np.floating[Any]]) -> bool:
     """Prove cheaply that all values are finite; False proves nothing."""
     if values.size < FEW_ROWS:
         return bool(np.isfinite(values).all())

@@ -9,11 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.compiler import kernel_for
-
-MISSING = 2
-
-LANES = 16
-"""Rows that go down the tree side by side; there must be as many."""
+from crank.kernels.routing import LANES, MISSING
 
 
 def _route_rows(

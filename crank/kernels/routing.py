@@ -22,6 +22,9 @@ MANY_ROWS = 100_000
 MANY_ROWS_LOADED = 2_000
 """From here the compiled kernel is worth using if numba has been loaded anyway."""
 
+LANES = 16
+"""Rows that the compiled kernel takes down the tree side by side; it needs as many."""
+
 MOST_LEVELS = 2**16
 """Codes that a table lists; trees with larger ones are routed by their rules."""
 

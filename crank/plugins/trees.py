@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from crank.errors import DataError
 from crank.kernels.compiler import numba_works
+from crank.kernels.routing import LANES
 from crank.plugins import fields
 from crank.plugins.base import FloatArray, SplitRule
 from crank.plugins.rbf import largest_shares
@@ -28,8 +29,6 @@ COMPILED_STEPS = 2**23
 """Comparisons from which on loading the compiled kernel repays."""
 COMPILED_STEPS_LOADED = 2**14
 """The same if numba has been loaded anyway."""
-FEWEST_ROWS = 16
-"""Rows that the compiled kernel takes at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +95,12 @@ class TreesRule(SplitRule):
         steps = len(rows) * len(self.roots) * self.depth
         many = COMPILED_STEPS_LOADED if "numba" in sys.modules else COMPILED_STEPS
         known = X.dtype in (np.float32, np.float64)
-        if steps >= many and len(rows) >= FEWEST_ROWS and known and numba_works():
+        if steps >= many and len(rows) >= LANES and known and numba_works():
             return self.descend_compiled(X, rows)
         return self.descend(X, rows)
 
     def descend_compiled(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Walk rows, at least `FEWEST_ROWS`, down tree by tree; the same sums, bit for bit."""
+        """Walk rows, at least `LANES`, down tree by tree; the same sums, bit for bit."""
         from crank.plugins.trees_compiled import descent
 
         feature, child = self._narrow

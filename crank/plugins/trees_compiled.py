@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.compiled_routing import LANES
 from crank.kernels.compiler import kernel_for
+from crank.kernels.routing import LANES, MISSING
 
 
 def _descend(
@@ -39,7 +39,7 @@ def _descend(
                 for k in range(LANES):
                     i = at[k]
                     x = np.float64(X[row[k], np.uint64(feature[i])])
-                    t = np.uint32(x > threshold[i]) + np.uint32(2) * np.uint32(x != x)
+                    t = np.uint32(x > threshold[i]) + np.uint32(MISSING) * np.uint32(x != x)
                     at[k] = child[np.uint32(3) * i + t]
             for k in range(LANES):
                 here[k] += value[at[k]]
