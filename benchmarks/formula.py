@@ -11,7 +11,7 @@ import crank
 from benchmarks import samples
 from benchmarks.growing import Clock, patched
 from benchmarks.timing import Bar, readable
-from crank import api
+from crank.api import fit_tree as api
 
 PARTS = ("fit_tree", "in_sample")
 

@@ -12,9 +12,9 @@ import numpy as np
 import crank
 from benchmarks import samples
 from benchmarks.timing import Bar, readable
+from crank.plugins.nodewise import NodeWiseSplitter
 from crank.plugins.registry import get_learner
 from crank.plugins.standardise import StandardisedSplitter
-from crank.splitter import NodeWiseSplitter
 
 DEPTH, LEAF = 5, 20
 

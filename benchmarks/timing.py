@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -35,8 +34,15 @@ class Times:
 
 
 def cpu_seconds() -> float:
-    """CPU time of the process, its threads and the children that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    """CPU time of the process, its threads and the children that have ended.
+
+    Windows does not tell what children took.
+    """
+    try:
+        from resource import RUSAGE_CHILDREN, getrusage
+    except ImportError:
+        return time.process_time()
+    children = getrusage(RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
 

@@ -16,18 +16,23 @@ from crank._version import __version__
 
 if TYPE_CHECKING:
     from crank import datasets, errors, metrics, serve, testing
-    from crank.api import fit
-    from crank.comparison import compare
+    from crank.api import fit, linear
     from crank.errors import CrankError
-    from crank.estimators import RankingTree
-    from crank.export.json import from_json, load
-    from crank.model import RankingModel
+    from crank.estimators import RankingLinear, RankingTree
+    from crank.judging.comparison import compare
+    from crank.models.base import RankingModel
+    from crank.models.linear import LinearModel
+    from crank.models.loading import from_json, load
+    from crank.models.tree import TreeModel
     from crank.plugins.registry import learners
 
 __all__ = [
     "CrankError",
+    "LinearModel",
+    "RankingLinear",
     "RankingModel",
     "RankingTree",
+    "TreeModel",
     "__version__",
     "compare",
     "datasets",
@@ -35,6 +40,7 @@ __all__ = [
     "fit",
     "from_json",
     "learners",
+    "linear",
     "load",
     "metrics",
     "serve",
@@ -44,13 +50,17 @@ __all__ = [
 # Loaded on first use: importing crank must stay as light as importing nothing.
 _HOME = {
     "CrankError": "crank.errors",
-    "RankingModel": "crank.model",
+    "LinearModel": "crank.models.linear",
+    "RankingLinear": "crank.estimators",
+    "RankingModel": "crank.models.base",
     "RankingTree": "crank.estimators",
-    "compare": "crank.comparison",
+    "TreeModel": "crank.models.tree",
+    "compare": "crank.judging.comparison",
     "fit": "crank.api",
-    "from_json": "crank.export.json",
+    "from_json": "crank.models.loading",
     "learners": "crank.plugins.registry",
-    "load": "crank.export.json",
+    "linear": "crank.api",
+    "load": "crank.models.loading",
 }
 _MODULES = {"datasets", "errors", "metrics", "serve", "testing"}
 

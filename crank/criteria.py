@@ -8,164 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.errors import OptionError, did_you_mean, listed
+from crank.errors import DataError, OptionError, did_you_mean, listed
 from crank.kernels.cuts import Level, Objective
+from crank.mass import LocalMass
+from crank.metrics.figures import IAUC, KENDALL, Figure, figures
+from crank.metrics.node_scores import iauc_scores, kendall_scores
 from crank.ranks import Ranks
+
+LeafOrder = Literal["oriented", "rank"]
 
 ROUNDING = 1e-12
 """Sums that differ by no more than this share of their scale count as equal."""
-
-IAUC_ROUNDING = 1e-14
-"""Scores of the IAUC below this share of the squared total weight are rounding."""
-
-
-class LocalMass:
-    """What each row of a level sees of its own node; each array is made when it is first read.
-
-    Parameters
-    ----------
-    ranks : Ranks
-    level : Level
-    """
-
-    def __init__(self, ranks: Ranks, level: Level) -> None:
-        self.ranks, self.level = ranks, level
-
-    @cached_property
-    def start(self) -> NDArray[np.intp]:
-        """First row of the node."""
-        return self.level.spread_out(self.level.starts)
-
-    @cached_property
-    def end(self) -> NDArray[np.intp]:
-        """One past the last row of the node."""
-        return self.level.spread_out(self.level.bounds[1:])
-
-    @cached_property
-    def _ties(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        position = self.level.position
-        if not self.ranks.tied:
-            first = np.arange(len(position))
-            return first, first + 1
-        group = self.ranks.group[position]
-        new = np.ones(len(position), dtype=bool)
-        np.not_equal(group[1:], group[:-1], out=new[1:])
-        new[self.level.starts] = True
-        run = new.cumsum() - 1
-        edges = np.append(np.flatnonzero(new), len(position))
-        return edges[run], edges[run + 1]
-
-    @property
-    def first(self) -> NDArray[np.intp]:
-        """First row tied with the row."""
-        return self._ties[0]
-
-    @property
-    def past(self) -> NDArray[np.intp]:
-        """One past the last row tied with the row."""
-        return self._ties[1]
-
-    @cached_property
-    def weight(self) -> NDArray[np.float64]:
-        """Weight of the row."""
-        position = self.level.position
-        return np.ones(len(position)) if self.ranks.unweighted else self.ranks.weight[position]
-
-    @cached_property
-    def _running(self) -> NDArray[np.float64]:
-        return running_sums(self.weight, self.level)
-
-    @cached_property
-    def below(self) -> NDArray[np.float64]:
-        """Weight of the rows of the node with a smaller y."""
-        if self.ranks.plain:
-            return self.level.within.astype(np.float64)
-        if self.ranks.unweighted:
-            return (self.first - self.start).astype(np.float64)
-        return self.sum_below(self._running)
-
-    @cached_property
-    def upto(self) -> NDArray[np.float64]:
-        """Weight of the rows of the node with y not larger."""
-        if self.ranks.plain:
-            return self.below + 1.0
-        if self.ranks.unweighted:
-            return (self.past - self.start).astype(np.float64)
-        return self._running[self.past - 1]
-
-    @cached_property
-    def total(self) -> NDArray[np.float64]:
-        """Weight of the node."""
-        if self.ranks.unweighted:
-            return self.level.spread_out(self.level.sizes.astype(np.float64))
-        return self._running[self.end - 1]
-
-    def sum_below(self, running: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum over the rows of the node strictly below each row, from running sums."""
-        before = np.empty(len(running) + 1)
-        before[1:] = running
-        before[self.level.starts] = 0.0
-        return before[self.first]
-
-    def sum_above(self, running: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum over the rows of the node strictly above each row, from running sums."""
-        return running[self.end - 1] - running[self.past - 1]
-
-
-def running_sums(
-    values: NDArray[np.float64], level: Level, whole: bool = False
-) -> NDArray[np.float64]:
-    """Add values up within each node.
-
-    Node by node, because the rounding of a sum over the level would swamp its smallest nodes;
-    ``whole`` numbers, whose sums stay below 2⁵³, have no rounding and go in one sweep.
-    """
-    if whole:
-        sums = values.cumsum()
-        if len(level.sizes) > 1:
-            sums[level.bounds[1] :] -= sums[level.bounds[1:-1] - 1].repeat(level.sizes[1:])
-        return sums
-    out = np.empty(len(values))
-    edges = level.bounds.tolist()
-    for start, end in pairwise(edges):
-        np.add.accumulate(values[start:end], out=out[start:end])
-    return out
-
-
-def kendall_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
-    """Weight of the node below a row minus weight above it: the sum is C − D of the split."""
-    score = mass.below + mass.upto - mass.total
-    return score if ranks.unweighted else mass.weight * score
-
-
-def iauc_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
-    """Weigh each pair by the weight of the whole sample strictly between its two responses.
-
-    The pair weight is L of the higher minus H of the lower (theory §3), so ties need no care.
-    """
-    if ranks.plain:  # m (R − mean R) less the kendall score (theory §4), in whole numbers
-        position = level.position.astype(np.float64)
-        total = level.spread_out(np.add.reduceat(position, level.starts))
-        score: NDArray[np.float64] = mass.total * position - total
-        return score - kendall_scores(ranks, level, mass)
-    low, high = ranks.below[level.position], ranks.upto[level.position]
-    if ranks.unweighted:
-        below = mass.sum_below(running_sums(high, level, whole=True))
-        above = mass.sum_above(running_sums(low, level, whole=True))
-        return low * mass.below - below - above + high * (mass.total - mass.upto)
-    below = mass.sum_below(running_sums(mass.weight * high, level))
-    above = mass.sum_above(running_sums(mass.weight * low, level))
-    score = low * mass.below - below - above + high * (mass.total - mass.upto)
-    # nothing lies between neighbouring values: what is left there is rounding, not a score
-    score[np.abs(score) <= IAUC_ROUNDING * ranks.total**2] = 0.0
-    return mass.weight * score
 
 
 def crank_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
@@ -175,7 +33,7 @@ def crank_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.floa
     node has two distinct responses, however heavy the ties. Of two equally near values the upper
     one is the cut: with an odd number of rows, the median, which is not above itself.
     """
-    if ranks.plain:
+    if ranks.are_positions:
         return np.asarray(2.0 * (2.0 * mass.below >= mass.total) - 1.0, dtype=np.float64)
     if ranks.unweighted:
         above = level.within >= level.spread_out(_median_cut(level, mass))
@@ -206,38 +64,116 @@ def spearman_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.f
     return mass.weight * (midrank - level.spread_out(sums / totals))
 
 
+def require_distinct(ranks: Ranks) -> int:
+    """Return the number of distinct responses; raise if there is one only."""
+    if ranks.n_distinct < 2:
+        raise DataError(
+            f"y is constant ({ranks.y[0]:g} in {len(ranks.y)} rows): there is nothing to rank. "
+            "Allowed: at least two distinct values."
+        )
+    return ranks.n_distinct
+
+
 @dataclass(frozen=True)
 class Criterion:
-    """A named way to score the rows of a node.
+    """A named way to score the rows of a node, and what follows from it for the tree.
 
     Attributes
     ----------
-    name : str
+    name, description : str
     scores : callable
         ``(ranks, level, mass) -> ndarray``, case weights included.
+    figure : Figure
+        By which trees grown with it are pruned and validated.
     objective : {"sum", "variance"}
         What the best split maximises: |Σ left − Σ right| of the scores, or the variance of the
         scores explained by the split.
-    metric : {"iauc", "kendall"}
-        The figure by which trees grown with it are pruned and validated.
+    leaf_order : {"oriented", "rank"}
+        The order of the leaves where no cross-validation chooses it.
+    least_distinct : int
+        Fewest distinct responses that it can tell apart.
     """
 
     name: str
-    scores: Callable[[Ranks, Level, LocalMass], NDArray[np.float64]]
-    objective: Objective
-    metric: Literal["iauc", "kendall"]
     description: str
+    scores: Callable[[Ranks, Level, LocalMass], NDArray[np.float64]]
+    figure: Figure
+    objective: Objective = "sum"
+    leaf_order: LeafOrder = "oriented"
+    least_distinct: int = 2
+
+    def figure_for(self, ranks: Ranks) -> Figure:
+        """Choose the figure to prune by, and refuse responses that cannot be ranked.
+
+        A response with two distinct values has no triples: only d_τ, the AUC then, is defined.
+        """
+        distinct = require_distinct(ranks)
+        if distinct < self.least_distinct:
+            others = [c.name for c in criteria() if c.least_distinct <= distinct]
+            raise DataError(
+                f"criterion={self.name!r} needs at least {_WORDS[self.least_distinct]} distinct "
+                f"values of y; got {distinct}. Use another: {listed(others)}. On a binary y "
+                "'kendall' maximises the AUC."
+            )
+        if self.figure.total(ranks) > 0.0:
+            return self.figure
+        return next(figure for figure in figures(of_trees=True) if figure.total(ranks) > 0.0)
 
 
-CRITERIA = {
-    criterion.name: criterion
-    for criterion in (
-        Criterion("crank", crank_scores, "sum", "iauc", "accuracy of the median subproblem"),
-        Criterion("kendall", kendall_scores, "sum", "kendall", "Kendall's τ of the whole tree"),
-        Criterion("iauc", iauc_scores, "sum", "iauc", "IAUC of the whole tree"),
-        Criterion("spearman", spearman_scores, "variance", "iauc", "variance of ranks, as CART"),
-    )
-}
+_WORDS = {2: "two", 3: "three"}
+_CRITERIA: dict[str, Criterion] = {}
+
+
+def register(criterion: Criterion) -> Criterion:
+    """Make a criterion known by its name."""
+    if criterion.name in _CRITERIA:
+        raise OptionError(f"a criterion named {criterion.name!r} exists already. Choose another.")
+    _CRITERIA[criterion.name] = criterion
+    return criterion
+
+
+def criteria() -> tuple[Criterion, ...]:
+    """Return all criteria, the default first."""
+    return tuple(_CRITERIA.values())
+
+
+AUTO = "auto"
+"""Lets the response choose between the paper's criterion and Kendall's τ."""
+
+MOST_TIED = 0.1
+"""Share of pairs tied in y up to which the paper's median subproblem serves; see docs/theory."""
+
+
+def choose_criterion(name: str, ranks: Ranks) -> tuple[Criterion, str]:
+    """Look a criterion up; "auto" takes the one that suits the ties in y, and says why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crank.ranks import rank
+    >>> criterion, because = choose_criterion("auto", rank(np.array([0.0, 0.0, 0.0, 1.0])))
+    >>> criterion.name, because
+    ('kendall', 'y has two distinct values')
+    """
+    if name != AUTO:
+        return get_criterion(name), ""
+    tied = tied_pairs(ranks)
+    if ranks.n_distinct == 2:
+        return _CRITERIA["kendall"], "y has two distinct values"
+    share = f"{100.0 * tied:.2g}% of all pairs are tied in y" if tied else "no pairs are tied in y"
+    return _CRITERIA["kendall" if tied > MOST_TIED else "crank"], share
+
+
+def tied_pairs(ranks: Ranks) -> float:
+    """Share of the pairs of rows, by weight, whose responses are equal."""
+    pairs = (ranks.total**2 - float((ranks.weight**2).sum())) / 2.0
+    return max(1.0 - ranks.pairs / pairs, 0.0) if pairs > 0.0 else 0.0
+
+
+def check_criterion(name: object) -> None:
+    """Raise unless there is a criterion of that name, or it is "auto"."""
+    if name != AUTO:
+        get_criterion(name)  # type: ignore[arg-type]  # it refuses what is no name
 
 
 def get_criterion(name: str) -> Criterion:
@@ -249,9 +185,21 @@ def get_criterion(name: str) -> Criterion:
     "Kendall's τ of the whole tree"
     """
     try:
-        return CRITERIA[name]
+        return _CRITERIA[name]
     except (KeyError, TypeError):
         raise OptionError(
-            f"no criterion named {name!r}. Allowed: {listed(CRITERIA)}."
-            f"{did_you_mean(name, CRITERIA)}"
+            f"no criterion named {name!r}. Allowed: {listed([AUTO, *_CRITERIA])}."
+            f"{did_you_mean(name, [AUTO, *_CRITERIA])}"
         ) from None
+
+
+register(Criterion("crank", "accuracy of the median subproblem", crank_scores, IAUC))
+register(Criterion("kendall", "Kendall's τ of the whole tree", kendall_scores, KENDALL))
+register(Criterion("iauc", "IAUC of the whole tree", iauc_scores, IAUC, least_distinct=3))
+register(
+    Criterion(
+        *("spearman", "variance of ranks, as CART", spearman_scores, IAUC),
+        objective="variance",
+        leaf_order="rank",
+    )
+)

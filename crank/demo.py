@@ -10,7 +10,7 @@ import pandas as pd
 
 from crank import api, metrics
 from crank.files import write_text
-from crank.model import RankingModel
+from crank.models.base import RankingModel
 from crank.paper import comparison_table, contestants
 
 

@@ -5,6 +5,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+__all__ = [
+    "CrankError",
+    "DataError",
+    "FormulaError",
+    "MissingExtraError",
+    "ModelFileError",
+    "NotExportableError",
+    "OptionError",
+    "PluginError",
+    "UnknownLearnerError",
+]
+
 
 class CrankError(Exception):
     """Base of every error that crank raises on purpose."""
@@ -32,6 +44,10 @@ class PluginError(CrankError, RuntimeError):
 
 class ModelFileError(CrankError, ValueError):
     """A file is not a model that this crank can read."""
+
+
+class NotExportableError(CrankError, TypeError):
+    """A rule cannot be written in the format that was asked for."""
 
 
 class MissingExtraError(CrankError, ImportError):

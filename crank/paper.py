@@ -16,7 +16,7 @@ from crank import api, datasets, metrics
 from crank.errors import require
 from crank.files import write_bytes, write_text
 from crank.ranks import rank
-from crank.report.plot_style import CYCLE, MUTED, plain
+from crank.report.plot_style import CYCLE, MUTED, unframed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -158,8 +158,8 @@ def score_figure(trees: list[Contestant]) -> Figure:
     right.set(xlabel="x", ylabel="quantile", title="by rank, where 80% of the points lie")
     right.set(xlim=(0.405, 0.52), ylim=(-0.03, 1.03))
     left.legend(frameon=False, loc="upper left")
-    plain(left)
-    plain(right)
+    unframed(left)
+    unframed(right)
     return figure
 
 
@@ -179,7 +179,7 @@ def iroc_figure(trees: list[Contestant]) -> Figure:
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     ax.set(xlabel="false positive rate α", ylabel="IROC (triple weighting)")
     ax.legend(frameon=False, loc="lower right")
-    plain(ax)
+    unframed(ax)
     return figure
 
 

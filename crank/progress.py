@@ -1,4 +1,4 @@
-"""A progress bar that appears only on a terminal, and only when the work takes a while."""
+"""Progress that is shown only on a terminal: a bar when work takes a while, a line before it."""
 
 from __future__ import annotations
 
@@ -67,6 +67,19 @@ def track(
         if shown:
             out.write("\r" + " " * len(bar(total, total, label, 0.0)) + "\r")
             out.flush()
+
+
+def note(text: str, *, stream: TextIO | None = None) -> None:
+    """Write one line, on a terminal only.
+
+    Examples
+    --------
+    >>> note("loading")
+    """
+    out = stream if stream is not None else sys.stderr
+    if out is not None and out.isatty():
+        out.write(f"{text}\n")
+        out.flush()
 
 
 def bar(done: int, total: int, label: str, elapsed: float) -> str:

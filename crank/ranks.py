@@ -10,6 +10,15 @@ from numpy.typing import NDArray
 
 from crank.kernels.compiler import numba_works
 
+MOST_UNITS = 2.0**32
+"""Weights of so many units and more are not counted in whole ones."""
+
+SAFE_EXPONENT = 64
+"""Weights whose largest lies within 2^±64 need no scaling."""
+
+LARGEST_RATIO = 200
+"""A weight below 2⁻²⁰⁰ of the largest counts as that, so that no product of weights is 0."""
+
 RADIX_FROM = 1_000_000
 """Rows from which the compiled sort is worth loading."""
 
@@ -28,7 +37,7 @@ class Ranks:
     y : ndarray of float64
         The response, sorted.
     weight : ndarray of float64
-        Case weights.
+        Case weights, in units.
     group : ndarray of int32
         Dense rank of y: equal for tied rows.
     below, upto : ndarray of float64
@@ -37,6 +46,8 @@ class Ranks:
         Weight of all strictly ordered pairs and triples: the denominators of τ and IAUC.
     unweighted : bool
         Whether every case weight is 1.
+    unit : float
+        What a weight of 1 was in the data.
     """
 
     row: NDArray[np.intp]
@@ -48,6 +59,7 @@ class Ranks:
     pairs: float
     triples: float
     unweighted: bool
+    unit: float = 1.0
 
     @property
     def total(self) -> float:
@@ -55,12 +67,17 @@ class Ranks:
         return float(self.upto[-1])
 
     @property
-    def tied(self) -> bool:
-        """Whether any two rows have the same y."""
-        return int(self.group[-1]) + 1 < len(self.group)
+    def n_distinct(self) -> int:
+        """Number of distinct responses."""
+        return int(self.group[-1]) + 1
 
     @property
-    def plain(self) -> bool:
+    def tied(self) -> bool:
+        """Whether any two rows have the same y."""
+        return self.n_distinct < len(self.group)
+
+    @property
+    def are_positions(self) -> bool:
         """Whether there are neither ties nor weights: a row's rank is its position then."""
         return self.unweighted and not self.tied
 
@@ -72,7 +89,8 @@ class Ranks:
     def subset(self, keep: NDArray[np.bool_]) -> Ranks:
         """Rank some of the rows anew, chosen by position, without sorting again."""
         y = self.y[keep]
-        return _ranked(self.row[keep], y, _first(y), None if self.unweighted else self.weight[keep])
+        weight = None if self.unweighted else self.weight[keep]
+        return _ranked(self.row[keep], y, _first(y), weight, self.unit)
 
 
 def rank(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> Ranks:
@@ -83,7 +101,7 @@ def rank(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> Ranks:
     y : ndarray of shape (n,)
         Finite responses.
     weight : ndarray of shape (n,), optional
-        Positive case weights; 1 each by default.
+        Positive case weights; 1 each by default. They are written in units, see `in_units`.
 
     Examples
     --------
@@ -94,7 +112,54 @@ def rank(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> Ranks:
     """
     y = np.asarray(y, dtype=np.float64)
     row, y_sorted, new = _sorted(y)
-    return _ranked(row, y_sorted, new, None if weight is None else np.asarray(weight)[row])
+    if weight is None:
+        return _ranked(row, y_sorted, new, None)
+    scaled, unit = in_units(np.asarray(weight, dtype=np.float64))
+    return _ranked(row, y_sorted, new, None if scaled is None else scaled[row], unit)
+
+
+def in_units(
+    weight: NDArray[np.float64],
+) -> tuple[NDArray[np.float64] | None, float]:
+    """Write weights as multiples of a unit, so that their scale changes nothing.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,)
+        Positive.
+
+    Returns
+    -------
+    weight : ndarray of shape (n,) or None
+        None if all are equal: it is as if none were given. Multiples of the smallest weight become
+        whole numbers, whose sums are exact; others are left as they are unless products of
+        three would leave the range of floats: then they are scaled by a power of two.
+    unit : float
+        What a weight of 1 was before.
+
+    Examples
+    --------
+    >>> for weight in ([0.1, 0.1], [3e-200, 1e-200], [1.0, 1.5]):
+    ...     print(*in_units(np.array(weight)))
+    None 0.1
+    [3. 1.] 1e-200
+    [1.  1.5] 1.0
+    """
+    largest, smallest = float(weight.max()), float(weight.min())
+    if largest == smallest:
+        return None, smallest
+    with np.errstate(over="ignore"):
+        ratio = np.minimum(weight / smallest, MOST_UNITS)
+    whole = np.rint(ratio)
+    if whole.max() < MOST_UNITS and (np.abs(ratio - whole) <= 1e-12 * whole).all():
+        return whole, smallest
+    exponent = int(np.frexp(largest)[1])
+    if abs(exponent) <= SAFE_EXPONENT:
+        return np.asarray(np.maximum(weight, 2.0**-LARGEST_RATIO * largest)), 1.0
+    # in two steps: the power itself may be out of range
+    half = -exponent // 2
+    weight = np.ldexp(np.ldexp(weight, half), -exponent - half)
+    return np.asarray(np.maximum(weight, 2.0**-LARGEST_RATIO)), float(np.ldexp(1.0, exponent))
 
 
 def _sorted(
@@ -103,7 +168,7 @@ def _sorted(
     """Sort rows by y and, among ties, by number; tell where a new value begins.
 
     NumPy's stable sort takes four times as long as its quick sort, so the quick one runs and
-    ties, if there are any, are put in order through integer keys. Both leave the caches behind
+    ties, if there are any, are ordered through integer keys. Both leave the caches behind
     on millions of rows, where a compiled radix sort takes a third of the time.
     """
     if len(y) >= RADIX_FROM and numba_works():
@@ -134,6 +199,7 @@ def _ranked(
     y: NDArray[np.float64],
     new: NDArray[np.bool_],
     weight: NDArray[np.float64] | None,
+    unit: float = 1.0,
 ) -> Ranks:
     """Count the weight below and up to each value; ``new`` marks the first row of each."""
     n = len(row)
@@ -158,4 +224,5 @@ def _ranked(
         # no matrix product: BLAS would wake threads that then spin beside ours
         triples=float((ordered * (upto_group[-1] - upto_group)).sum()),
         unweighted=weight is None,
+        unit=unit,
     )

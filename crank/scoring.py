@@ -49,18 +49,18 @@ def file_scorer(
     Parameters
     ----------
     model : str or Path
-    type : {"score", "leaf", "quantile", "median"}
+    type : {"score", "leaf", "quantile", "median", "lower", "upper"}
     unknown : {"error", "missing"}, optional
         What a category level is that training did not have; an ONNX graph has decided already.
     """
     if Path(model).suffix.lower() == ".onnx":
         return _onnx_scorer(model, type, unknown)
-    from crank.export.json import load
+    from crank.models.loading import load
 
     loaded = load(model)
     return FileScorer(
-        expected_columns(loaded.design),
-        len(loaded.design.names),
+        expected_columns(*loaded.designs),
+        sum(len(design.names) for design in loaded.designs),
         lambda data: loaded.predict(data, type, unknown=unknown or "error"),
     )
 
@@ -83,12 +83,12 @@ def _onnx_scorer(model: str | Path, type: str, unknown: str | None) -> FileScore
     levels = json.loads(scorer.metadata["levels"])
     texts = frozenset(v for known in levels.values() for v in known if isinstance(v, str))
     expected = {}
-    for put in scorer.session.get_inputs():
-        if put.type == "tensor(string)":
-            expected[put.name] = Expected("text", texts)
+    for column in scorer.session.get_inputs():
+        if column.type == "tensor(string)":
+            expected[column.name] = Expected("text", texts)
         else:
-            boolean = kinds[put.name]["kind"] == "boolean"
-            expected[put.name] = Expected("boolean" if boolean else "number")
+            kind = kinds[column.name]["kind"]
+            expected[column.name] = Expected(kind if kind in ("boolean", "date") else "number")
     return FileScorer(expected, len(expected), lambda data: scorer.predict(data, type))
 
 

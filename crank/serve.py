@@ -7,21 +7,23 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from struct import Struct
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.checks import whole
 from crank.design.reader import surely_finite
-from crank.design.table import Table
-from crank.errors import DataError, ModelFileError, OptionError, listed, require
+from crank.errors import DataError, ModelFileError, OptionError, listed
+from crank.frames.table import Table
+from crank.graphs.runtime import session
 from crank.kernels.threads import Threads, count
-from crank.options import whole
+
+__all__ = ["Scorer"]
 
 BATCH = 16_384
 """Rows scored at a time: intermediate results stay in cache, and memory bounded."""
-PLAIN = {float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_}
+SINGLE = {float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_}
 """Types of a single number that can be scored as it is."""
 NUMBER, TEXT = "tensor(double)", "tensor(string)"
 
@@ -75,7 +77,6 @@ class Scorer:
         self._content, self._providers, self._threads = state
         self.session = session(self._content, self._providers)
         self._team = Threads(count(self._threads or -1))
-        self._idle: dict[str, list[_Row]] = {}
         self.metadata: dict[str, str] = dict(self.session.get_modelmeta().custom_metadata_map)
         if "crank_version" not in self.metadata:
             raise ModelFileError(
@@ -87,12 +88,15 @@ class Scorer:
             columns = json.loads(self.metadata["columns"])
             design = json.loads(self.metadata["design"])
             self._marks = {name: column.get("missing", "") for name, column in columns.items()}
+            self._dates = {name for name, column in columns.items() if column["kind"] == "date"}
         except (KeyError, ValueError, AttributeError) as error:
             raise ModelFileError(
                 "the metadata of this ONNX file are damaged, or from a newer version of crank. "
                 "Export the model again."
             ) from error
         self._types = {i.name: i.type for i in self.session.get_inputs()}
+        self._numbers = [name for name, type in self._types.items() if type == NUMBER]
+        self._texts = [name for name, type in self._types.items() if type == TEXT]
         self._matrix = not self._marks
         self.columns: tuple[str, ...] = tuple(design if self._matrix else self._types)
 
@@ -112,7 +116,7 @@ class Scorer:
         data : data frame, dict of columns or ndarray
             An array if the file takes the design matrix, otherwise raw columns; others than
             those needed are not looked at.
-        type : {"score", "leaf", "quantile", "median"}
+        type : {"score", "leaf", "quantile", "median", "lower", "upper"}
             As far as the file has it.
         """
         if type not in self._outputs:
@@ -120,7 +124,7 @@ class Scorer:
                 f"the file gives no {type!r}. It gives: {listed(self._outputs)}. "
                 f"Export with outputs=({type!r}, …)."
             )
-        if isinstance(data, dict) and not self._matrix:
+        if isinstance(data, dict) and not self._matrix and not self._dates:
             score = self._one_row(data, self._outputs[type])
             if score is not None:
                 return score
@@ -151,18 +155,19 @@ class Scorer:
         return scores.reshape(-1)
 
     def _one_row(self, data: dict[Any, Any], output: str) -> NDArray[Any] | None:
-        """Score one row of plain values; None if it is not, or needs a closer look."""
+        """Score one row of single values; None if it is not, or needs a closer look."""
         try:
-            row = self._idle[output].pop()
-        except (KeyError, IndexError):
-            self._idle.setdefault(output, [])
-            row = _Row(self.session, self._types, output)
-        try:
-            return row.score(data)
-        except Exception as error:  # the runtime's own classes differ between versions
-            raise self._explained(error) from error
-        finally:
-            self._idle[output].append(row)
+            numbers = [data[name] for name in self._numbers]
+            texts = {name: data[name] for name in self._texts}
+            single = SINGLE.issuperset(map(type, numbers)) and not any(map(math.isinf, numbers))
+            if not single or any(type(text) is not str for text in texts.values()):
+                return None
+            cells = np.array(numbers, dtype=np.float64).reshape(-1, 1, 1)
+        except (KeyError, OverflowError):  # absent, or an integer beyond all floats
+            return None
+        feeds: dict[str, NDArray[Any]] = dict(zip(self._numbers, cells, strict=True))
+        feeds |= {name: np.array([[text]], dtype=object) for name, text in texts.items()}
+        return self._run(output, feeds) if len(feeds) == len(self._types) else None
 
     def _explained(self, error: Exception) -> DataError:
         if self.metadata["unknown"] == "error" and "out of" in str(error):
@@ -183,7 +188,9 @@ class Scorer:
             return self._matrix_feed(data)
         table = Table.read(data)
         return {
-            name: _READERS[type](table, name, self._marks[name]).reshape(-1, 1)
+            name: table.days(name).reshape(-1, 1)
+            if name in self._dates
+            else _READERS[type](table, name, self._marks[name]).reshape(-1, 1)
             for name, type in self._types.items()
         }
 
@@ -210,75 +217,6 @@ class Scorer:
             )
         (name,) = self._types
         return {name: X}
-
-
-class _Row:
-    """The tensors of one row, kept between calls: making them anew takes longer than scoring."""
-
-    def __init__(self, session: Any, types: Mapping[str, str], output: str) -> None:
-        from onnxruntime import OrtValue
-
-        self._session, self._output = session, output
-        self._numbers = [name for name, type in types.items() if type == NUMBER]
-        self._texts = [name for name, type in types.items() if type == TEXT]
-        self._n_columns = len(types)
-        values = np.empty(len(self._numbers))
-        self._buffer = values.data
-        self._write = Struct(f"{len(values)}d").pack_into
-        cells = values.reshape(-1, 1, 1)
-        self._feeds: dict[str, NDArray[Any]] = dict(zip(self._numbers, cells, strict=True))
-        self._binding: Any = None
-        if len(self._feeds) < len(types):
-            return
-        # the runtime reads and writes these arrays in place, which it cannot do with text
-        self._binding = session.io_binding()
-        for name, cell in self._feeds.items():
-            self._binding.bind_ortvalue_input(name, OrtValue.ortvalue_from_numpy(cell))
-        (kind,) = (put.type for put in session.get_outputs() if put.name == output)
-        self._score = np.empty(1, dtype=np.float64 if kind == NUMBER else np.int64)
-        tensor = OrtValue.ortvalue_from_numpy(self._score.reshape(1, 1))
-        self._binding.bind_ortvalue_output(output, tensor)
-
-    def score(self, data: dict[Any, Any]) -> NDArray[Any] | None:
-        """Score a row if all its values are plain and present, and numbers are finite or NaN."""
-        try:
-            numbers = [data[name] for name in self._numbers]
-            if not PLAIN.issuperset(map(type, numbers)) or any(map(math.isinf, numbers)):
-                return None
-            self._write(self._buffer, 0, *numbers)
-        except (KeyError, OverflowError):  # absent, or an integer beyond all floats
-            return None
-        if self._binding is not None:
-            self._session.run_with_iobinding(self._binding)
-            return self._score.copy()
-        for name in self._texts:
-            text = data.get(name)
-            if type(text) is not str:
-                return None
-            self._feeds[name] = np.array([[text]], dtype=object)
-        if len(self._feeds) < self._n_columns:
-            return None
-        score: NDArray[Any] = self._session.run([self._output], self._feeds)[0].reshape(-1)
-        return score
-
-
-def session(content: bytes, providers: Sequence[str] | None = None) -> Any:
-    """Open a model with ONNX Runtime, to work in the thread that calls it."""
-    require("onnxruntime", "onnx")
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what goes wrong is raised, not printed
-    try:
-        return onnxruntime.InferenceSession(
-            content, options, providers=list(providers or ["CPUExecutionProvider"])
-        )
-    except Exception as error:  # the runtime's own classes differ between versions
-        raise ModelFileError(
-            f"ONNX Runtime {onnxruntime.__version__} cannot open this model: {error}"
-        ) from error
 
 
 def _read(path: Path) -> bytes:

@@ -1,8 +1,38 @@
-"""Real data sets and small samples that several tests share."""
+"""What all tests share: the rules that make a run repeatable, real data sets and small samples."""
+
+import os
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, settings
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let neither chance nor the machine's speed decide about a run.
+
+    Hypothesis draws the same examples every time; ``--hypothesis-seed=1`` tries others. Tests are
+    shuffled, but the global generators are not seeded: code that draws from them shall be found.
+    """
+    settings.register_profile(
+        "crank",
+        deadline=None,
+        derandomize=config.getoption("--hypothesis-seed", None) is None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("crank")
+    if config.pluginmanager.hasplugin("randomly"):
+        config.option.randomly_reset_seed = False
+    os.environ["MPLBACKEND"] = "Agg"  # whether there is a screen or not
+
+
+@pytest.fixture(autouse=True)
+def figures_are_closed():
+    """Close what pyplot keeps open, which later tests would count."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def real(package: str, item: str) -> pd.DataFrame:

@@ -188,7 +188,7 @@ def bad(error, says, change=lambda d: d, formula=FORMULA, **options):
         bad(DataError, "log(x2)", lambda d: d.assign(x2=-1.0)),
         bad(DataError, "subset has dtype", subset=[True, False]),
         bad(DataError, "the data has rows 0 to 239", subset=[0, 240]),
-        bad(DataError, "20-fold", lambda d: d.head(30), cv=20),
+        bad(DataError, "at least 4 rows; got 3", lambda d: d.head(3)),
         bad(DataError, "row", weights=[0.0] * 240),
     ],
 )
@@ -226,3 +226,41 @@ def test_an_unknown_type_of_prediction_is_refused(toy):
 def test_no_rows_to_predict_give_no_scores(toy):
     m = crank.fit(toy, FORMULA, max_depth=2, prune=None)
     assert m.predict(toy.head(0)).shape == (0,)
+
+
+def test_the_default_serves_a_binary_response():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = (X[:, 0] + X[:, 1] + 0.7 * rng.normal(size=400) > 1.5).astype(float)
+    data = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
+    new = rng.normal(size=(2000, 4))
+    test = pd.DataFrame(new, columns=list("abcd"))
+    test["y"] = (new[:, 0] + new[:, 1] + 0.7 * rng.normal(size=2000) > 1.5).astype(float)
+    found = {}
+    for criterion in ("auto", "kendall", "crank"):
+        m = crank.fit(data, "y ~ .", criterion=criterion)
+        found[criterion] = m.evaluate(test).loc["kendall", "estimate"]
+    assert found["auto"] == found["kendall"] > found["crank"] + 0.02
+    m = crank.fit(data, "y ~ .")
+    assert "criterion  kendall (Kendall's τ of the whole tree): y has two" in str(m.summary())
+    assert m.glance()["criterion"][0] == "kendall"
+
+
+def test_groups_may_be_a_column_or_labels_and_gaps_in_them_are_dropped(toy):
+    groups = np.arange(240) // 6
+    by_array = crank.fit(toy, "y ~ x1 + x2 + g", groups=groups)
+    by_name = crank.fit(toy.assign(who=groups), "y ~ x1 + x2 + g", groups="who")
+    assert by_array.training == by_name.training
+    assert by_array.training.n_groups == 40
+    gaps = toy.assign(who=np.where(groups == 3, np.nan, groups))
+    m = crank.fit(gaps, "y ~ x1 + x2 + g", groups="who")
+    assert (m.training.n_dropped, m.training.n_groups) == (6, 39)
+    with pytest.raises(DataError, match="the groups is missing in 6 of 240 rows"):
+        crank.fit(gaps, "y ~ x1 + x2", groups="who", na_action="raise")
+    with pytest.raises(DataError, match="one label in all"):
+        crank.fit(toy, "y ~ x1 + x2", groups=np.zeros(240))
+    some = crank.fit(toy, "y ~ x1 + x2", groups=groups, subset=groups < 20, prune=None)
+    assert some.training.n_groups == 20
+    assert "who" not in {
+        v.name for v in crank.fit(toy.assign(who=groups), "y ~ .", groups="who").variables
+    }

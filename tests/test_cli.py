@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import resource
 import shlex
 import signal
 import subprocess
@@ -18,13 +17,16 @@ import pytest
 
 import crank
 from crank import cli, scoring
-from crank.cli import main
-from crank.criteria import CRITERIA
-from crank.export.sql import DIALECTS
-from crank.model import PREDICTIONS
+from crank.cli import export, main, score
+from crank.export.sql.tree import DIALECTS
+from crank.rankers.linear import LinearRanker
+from crank.rankers.tree import TreeRanker
 
 FORMULA = "y ~ x1 + log(x2) + g + flag"
 CRANK = [sys.executable, "-m", "crank.cli"]
+# as small as the system has them: by default a pipe holds sixteen pages, however large those are
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "pipesize": 4096}
+SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signals")
 
 
 @pytest.fixture
@@ -99,7 +101,7 @@ def test_evaluate_prints_the_figures(folder, frame, capsys):
     assert "iauc_uniform" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("type_", PREDICTIONS)
+@pytest.mark.parametrize("type_", TreeRanker.predictions)
 def test_score_gives_what_predict_gives(folder, frame, type_):
     assert main(["score", "m.json", "data.csv", "-o", "s.csv", "--type", type_]) == 0
     scores = pd.read_csv("s.csv")
@@ -221,7 +223,7 @@ def test_an_unexpected_error_asks_for_debug(folder, monkeypatch, capsys):
     def broken(_):
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(cli, "run_summary", broken)
+    monkeypatch.setattr(cli.summary, "run", broken)
     assert main(["summary", "m.json"]) == 1
     assert "unexpected ZeroDivisionError: oops" in capsys.readouterr().err
 
@@ -246,9 +248,9 @@ def test_a_wrong_command_line_exits_with_2(command, capsys):
 
 
 def test_the_words_of_the_command_line_are_those_of_the_library():
-    assert set(cli.CRITERIA) == set(CRITERIA)
-    assert cli.TYPES == PREDICTIONS
-    assert set(cli.DIALECTS) == set(DIALECTS)
+    offered = dict.fromkeys((*TreeRanker.predictions, *LinearRanker.predictions))
+    assert tuple(offered) == score.TYPES
+    assert set(export.DIALECTS) == set(DIALECTS)
 
 
 @pytest.mark.parametrize("output", ["s.csv", "s.parquet"])
@@ -269,9 +271,10 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(folder, output, monke
     assert (folder / output).read_text() == "old"
 
 
+@SIGNALS
 def test_a_polite_kill_leaves_nothing_either(folder, monkeypatch):
     before, handler = files(folder), signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(scoring.RowCount, "update", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(scoring.RowCount, "update", lambda *_: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(SystemExit) as caught:
         main(["score", "m.json", "data.csv", "-o", "s.csv"])
     assert caught.value.code == 143
@@ -281,21 +284,20 @@ def test_a_polite_kill_leaves_nothing_either(folder, monkeypatch):
 
 def test_a_full_disk_leaves_the_old_files(folder, frame):
     """A limit on the size of files stands for a full disk; the system itself refuses."""
+    pytest.importorskip("resource", reason="Windows has no such limit")
     (folder / "s.csv").write_text("old")
     (folder / "new.json").write_text("old")
     before = files(folder)
 
-    def small():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
-
+    limited = "import resource, sys; from crank.cli import main; "
+    limited += "resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)); sys.exit(main())"
     for command in (
         ["score", "m.json", "data.csv", "-o", "s.csv"],
         ["fit", "data.csv", "y ~ x1 + x2", "-o", "new.json", "--quiet", "--prune", "none"],
     ):
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(folder)}
-        done = subprocess.run(
-            [*CRANK, *command], capture_output=True, text=True, preexec_fn=small, env=environment
-        )
+        command = [sys.executable, "-c", limited, *command]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
         assert done.returncode == 1
         assert done.stderr == "crank: File too large\n"
     assert files(folder) == before
@@ -314,23 +316,24 @@ def test_pipes_in_and_out(folder, frame):
     )
 
 
+@SIGNALS
 def test_a_reader_that_leaves_early_is_no_error_of_ours(folder, frame):
     pd.concat([frame] * 100).to_csv("long.csv", index=False)
     command = [*CRANK, "score", "m.json", "long.csv", "--keep", "id"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, **PIPES) as process:
         assert process.stdout.readline() == b"id,score\n"
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 128 + signal.SIGPIPE
 
 
+@SIGNALS
 def test_a_real_interrupt_ends_cleanly(folder):
     """The command waits for more rows on its standard input when the signal comes."""
     command = [*CRANK, "score", "m.json", "-", "-o", "s.csv"]
     before = files(folder)
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes) as process:
-        # a pipe holds 64 KiB: once these are written, the command has begun to read
+    with subprocess.Popen(command, stdin=subprocess.PIPE, **PIPES) as process:
+        # more than the pipe holds: once these are written, the command has begun to read
         process.stdin.write(b"x1,x2,g,flag\n" + b"1,1,01,True\n" * 20_000)
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
@@ -369,8 +372,10 @@ def test_the_commands_of_the_manual_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for frame, name in zip(diabetes(), ("train.csv", "new.csv"), strict=True):
         frame.to_csv(name, index=False)
-    page = Path(cli.__file__).parents[1] / "docs" / "cli.md"
-    blocks = re.findall(r"^```sh\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    page = Path(cli.__file__).parents[2] / "docs" / "cli.md"
+    blocks = re.findall(
+        r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
     commands = [shlex.split(line) for block in blocks for line in block.splitlines()]
     assert len(commands) >= 10
     for program, *arguments in commands:
@@ -380,7 +385,7 @@ def test_the_commands_of_the_manual_run(tmp_path, monkeypatch, capsys):
 
 
 def test_the_manual_names_every_option_of_a_fit():
-    page = (Path(cli.__file__).parents[1] / "docs" / "cli.md").read_text()
+    page = (Path(cli.__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
     fit = cli.parser()._subparsers._group_actions[0].choices["fit"]
     hidden = {"--help", "--debug", "--delimiter", "--output", "--quiet"}
     for action in fit._actions:

@@ -5,6 +5,7 @@ import pytest
 import statsmodels.api as sm
 
 import crank
+from crank.errors import DataError
 from crank.plugins.newton import fit_linear, robust_errors
 
 
@@ -33,16 +34,65 @@ def test_more_columns_than_rows_have_no_errors():
 def test_the_table_has_a_line_for_each_node_and_term(toy):
     m = crank.fit(toy, "y ~ x1 + log(x2) + g", learner="logistic", max_depth=2, prune=None)
     table = m.coefficients()
-    assert list(table) == ["node", "term", "estimate", "std_error", "z", "pvalue"]
+    assert list(table)[:6] == ["node", "term", "estimate", "std_error", "z", "pvalue"]
     assert set(table["node"]) == {1, 2, 3}
     root = table[table["node"] == 1].set_index("term")
-    assert set(root.index) == {"x1", "log(x2)", "g[T.b]", "g[T.c]"}
+    assert root.index[0] == "(Intercept)"
+    assert set(root.index) == {"(Intercept)", "x1", "log(x2)", "g[T.b]", "g[T.c]"}
     assert root.loc["x1", "pvalue"] < 1e-6
     assert "Coefficients, standardised" in str(m.summary())
 
 
+def test_both_scales_decide_as_the_node_does_with_the_sign_that_is_used(toy):
+    m = crank.fit(toy, "y ~ x1 + x2", learner="logistic", max_depth=3, prune=None)
+    first = m.nodes().set_index("node")
+    for number, table in m.coefficients().groupby("node"):
+        lines = table.set_index("term")
+        sums = (
+            lines.loc["(Intercept)", "original"]
+            + toy[["x1", "x2"]] @ lines.loc[["x1", "x2"], "original"].to_numpy()
+        )
+        if number == 1:
+            assert (sums > 0).sum() == first.loc[2, "n"]
+        spread = lines.loc[["x1", "x2"], "estimate"] / lines.loc[["x1", "x2"], "original"]
+        np.testing.assert_allclose(spread, toy[["x1", "x2"]].std(ddof=0), rtol=1e-9)
+        reach = 1.959964 * lines["std_error"]
+        np.testing.assert_allclose(lines["ci_high"], lines["estimate"] + reach, rtol=1e-6)
+        np.testing.assert_allclose(lines["ci_low"], lines["estimate"] - reach, rtol=1e-6)
+        inside = (lines["original_low"] < lines["original"]) & (
+            lines["original"] < lines["original_high"]
+        )
+        assert inside[["x1", "x2"]].all()
+    wide = m.coefficients(alpha=0.01)["ci_low"][1]
+    assert wide < m.coefficients()["ci_low"][1]
+
+
+def test_a_reversed_split_reverses_its_coefficients(toy):
+    from dataclasses import replace
+
+    m = crank.fit(toy, "y ~ x1 + x2", learner="logistic", max_depth=1, prune=None)
+    root = m.tree.nodes[0]
+    turned = root._replace(split=replace(root.split, sign=-1, cut=0.5))
+    tree = replace(m.tree, nodes=(turned, *m.tree.nodes[1:]))
+    other = replace(m, ranker=replace(m.ranker, tree=tree)).coefficients()
+    table = m.coefficients()
+    np.testing.assert_array_equal(other["estimate"][1:], -table["estimate"][1:])
+    assert other["original"][0] == pytest.approx(0.5 - table["original"][0])
+
+
 @pytest.mark.parametrize("learner", ["stump", "tree"])
-def test_other_learners_have_none(toy, learner):
+def test_other_learners_have_none_and_say_what_they_have(toy, learner):
     m = crank.fit(toy, "y ~ x1 + x2", learner=learner, max_depth=2, prune=None)
-    assert m.coefficients().empty
+    with pytest.raises(DataError, match=rf"learner '{learner}' does not .* importance\(\)"):
+        m.coefficients()
     assert "Coefficients" not in str(m.summary())
+    with pytest.raises(DataError, match="no split"):
+        m.prune(n_leaves=1).coefficients()
+
+
+def test_no_pvalue_is_zero():
+    frame = crank.datasets.regression(4000, 5, noise=0.1, random_state=0).frame
+    model = crank.fit(frame, "y ~ .", learner="logistic", max_depth=1, prune=None)
+    table = model.coefficients()
+    assert table["z"].abs().max() > 8.3
+    assert (table["pvalue"].dropna() > 0.0).all()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import crank
-from crank.comparison import holm
 from crank.errors import DataError, OptionError
+from crank.judging.comparison import holm
 
 
 @pytest.fixture(scope="module")

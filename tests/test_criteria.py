@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from crank.criteria import CRITERIA, LocalMass, get_criterion
+from crank.criteria import choose_criterion, criteria, get_criterion, tied_pairs
 from crank.errors import OptionError
 from crank.kernels.cuts import Level
+from crank.mass import LocalMass
 from crank.ranks import rank
+
+CRITERIA = {criterion.name: criterion for criterion in criteria()}
 
 
 def between_mass(y, w, a, b):
@@ -44,7 +47,6 @@ def level_of(ranks, nodes):
     return Level(np.concatenate(parts), bounds)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 6), min_size=4, max_size=20).filter(lambda v: len(set(v)) > 1),
     st.integers(0, 2**32 - 1),
@@ -54,8 +56,8 @@ def test_scores_equal_the_naive_pair_sums(values, seed, weighted):
     rng = np.random.default_rng(seed)
     y = np.array(values, dtype=float)
     w = rng.integers(1, 4, len(y)).astype(float) / 2 if weighted else None
-    mass = np.ones(len(y)) if w is None else w
     ranks = rank(y, w)
+    mass = np.ones(len(y)) if w is None else w / ranks.unit
     rows = rng.permutation(len(y))
     cut = rng.integers(1, len(y))
     nodes = [part for part in (rows[:cut], rows[cut:]) if len(set(y[part])) > 1]
@@ -114,7 +116,7 @@ def test_weights_count_like_copies_of_a_row():
 def test_an_unknown_criterion_is_an_error_that_helps():
     with pytest.raises(OptionError, match=r"no criterion named 'kendal'.*Did you mean 'kendall'"):
         get_criterion("kendal")
-    with pytest.raises(OptionError, match="Allowed: crank, kendall, iauc, spearman"):
+    with pytest.raises(OptionError, match="Allowed: auto, crank, kendall, iauc, spearman"):
         get_criterion(["kendall"])
 
 
@@ -126,3 +128,25 @@ def test_rounding_is_not_taken_for_a_score():
     nodes = [np.flatnonzero((y == v) | (y == v + 1)) for v in (0, 2, 6, 10)]
     level = level_of(ranks, nodes)
     assert not CRITERIA["iauc"].scores(ranks, level, LocalMass(ranks, level)).any()
+
+
+@pytest.mark.parametrize(
+    ("y", "name", "because"),
+    [
+        (np.arange(50.0), "crank", "no pairs are tied in y"),
+        (np.repeat([0.0, 1.0], [10, 2]), "kendall", "y has two distinct values"),
+        (np.maximum(np.arange(100.0), 25.0), "crank", "6.6% of all pairs are tied in y"),
+        (np.maximum(np.arange(100.0), 40.0), "kendall", "17% of all pairs are tied in y"),
+        (np.arange(100.0) // 20, "kendall", "19% of all pairs are tied in y"),
+    ],
+)
+def test_the_ties_in_y_choose_the_criterion(y, name, because):
+    criterion, why = choose_criterion("auto", rank(y))
+    assert (criterion.name, why) == (name, because)
+    assert choose_criterion("spearman", rank(y)) == (get_criterion("spearman"), "")
+
+
+def test_weights_count_as_rows_when_ties_choose():
+    y, w = np.array([1.0, 2.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0, 3.0])
+    # tied: 2·1 of (49 − 15) / 2
+    assert tied_pairs(rank(y, w)) == pytest.approx(2.0 / 17.0)

@@ -161,8 +161,8 @@ def test_what_a_model_expects_follows_its_levels(toy):
         n=np.arange(len(toy)) % 4,
     )
     m = crank.fit(toy, "y ~ x1 + g + flag + code + yes + C(n) + code:g", max_depth=2, prune=None)
-    found = expected_columns(m.design, m.response.variables)
-    assert {name: column.sort for name, column in found.items()} == {
+    found = expected_columns(m.design, others=m.response.variables)
+    assert {name: column.type for name, column in found.items()} == {
         "x1": "number",
         "g": "text",
         "flag": "boolean",
@@ -192,7 +192,7 @@ def test_parquet_comes_in_pieces_in_order(tmp_path, parquet_engine):
             assert source.n_rows == n
             found = list(source.pieces)
         assert max(p.n_rows for p in found) <= rows
-        tables = [crank.design.table.Table.read(p.data) for p in found]
+        tables = [crank.frames.table.Table.read(p.data) for p in found]
         np.testing.assert_array_equal(np.concatenate([t.numeric("x") for t in tables]), frame["x"])
         np.testing.assert_array_equal(
             np.concatenate([np.asarray(p.kept["id"]) for p in found]), frame["id"]

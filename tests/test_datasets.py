@@ -63,11 +63,11 @@ def test_a_generator_counts_as_its_seed_and_moves_on(draw):
 @pytest.mark.parametrize(
     ("sample", "columns"),
     [
-        (paper_toy(7), ["x"]),
-        (regression(7, p=5), ["x1", "x2", "x3", "x4", "x5"]),
-        (exponential_family(7, p=3), ["x1", "x2", "x3"]),
-        (no_optimal_rule(7), ["x"]),
-        (paper_toy(1), ["x"]),
+        (paper_toy(7, random_state=0), ["x"]),
+        (regression(7, p=5, random_state=0), ["x1", "x2", "x3", "x4", "x5"]),
+        (exponential_family(7, p=3, random_state=0), ["x1", "x2", "x3"]),
+        (no_optimal_rule(7, random_state=0), ["x"]),
+        (paper_toy(1, random_state=0), ["x"]),
     ],
 )
 def test_shapes_and_names(sample, columns):

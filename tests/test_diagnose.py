@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import crank
-from crank.diagnose import crossfit
 from crank.errors import DataError, OptionError, UnknownLearnerError
+from crank.judging.diagnose import crossfit
 from crank.plugins.stump import Stump
 from crank.ranks import rank
 
@@ -148,7 +148,8 @@ def test_rows_that_cannot_be_used_are_left_out(toy):
     frame.loc[10:19, "x1"] = np.nan
     m = crank.fit(frame, "y ~ x1 + x2", max_depth=3, prune=None)
     assert m.diagnose(frame, cv=3).n == len(toy) - 10
-    choosy = replace(m, learner=replace(m.learner, takes_missing=False))
+    learner = replace(m.learner, takes_missing=False)
+    choosy = replace(m, ranker=replace(m.ranker, learner=learner))
     assert choosy.diagnose(frame, cv=3).n == len(toy) - 20
 
 
@@ -212,8 +213,7 @@ def test_cuts_lie_between_distinct_values():
 
 
 def test_plot_shows_the_curves_and_marks_conflicts():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
+    pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
     sample = crank.datasets.no_optimal_rule(600, random_state=0)

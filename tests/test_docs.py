@@ -1,10 +1,13 @@
-"""Documentation runs: README and every page print what they show."""
+"""Documentation runs and is complete: pages print what they show, every public name is there."""
 
 import doctest
+import importlib
 import re
 from pathlib import Path
 
 import pytest
+
+import crank
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,3 +43,59 @@ def test_examples_print_what_the_page_shows(page, tmp_path, monkeypatch):
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+SHOWN = {
+    name
+    for page in (ROOT / "docs" / "reference").glob("*.md")
+    for name in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+}
+PUBLIC = [
+    "crank.datasets",
+    "crank.errors",
+    "crank.metrics",
+    "crank.plugins.base",
+    "crank.serve",
+    "crank.testing",
+]
+
+
+def found(path: str) -> object:
+    """Return the module, class or function that a dotted path names."""
+    try:
+        return importlib.import_module(path)
+    except ModuleNotFoundError:
+        module, _, name = path.rpartition(".")
+        return getattr(found(module), name)
+
+
+@pytest.mark.parametrize("path", sorted(SHOWN))
+def test_the_reference_shows_what_exists(path):
+    assert found(path).__doc__
+
+
+def test_the_reference_shows_every_public_name():
+    missing = {f"crank.{name}" for name in crank.__all__} - SHOWN
+    assert missing == {"crank.CrankError", "crank.__version__"}  # among the errors, in the text
+    assert "crank.__version__" in (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
+    assert "CrankError" in crank.errors.__all__
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_reference_shows_public_modules_whole(module):
+    assert module in SHOWN
+    assert found(module).__all__
+
+
+def test_the_reference_shows_every_error():
+    kinds = {
+        k for k, v in vars(crank.errors).items() if isinstance(v, type) and k.endswith("Error")
+    }
+    assert kinds == set(crank.errors.__all__)
+
+
+def test_every_page_has_a_place_in_the_navigation():
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    placed = set(re.findall(r": (\S+\.md)$", nav, re.MULTILINE))
+    pages = {p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")}
+    assert placed == pages

@@ -111,7 +111,7 @@ def test_plain_arrays_meet_the_same_checks_as_others(sample, odd, learner, monke
                 yield str(error)
 
     quickly = list(outcomes())
-    monkeypatch.setattr("crank.estimators._is_plain", lambda *_, **__: False)
+    monkeypatch.setattr("crank.estimators.base.RankingEstimator._usable", lambda *_: False)
     assert quickly == list(outcomes())
 
 
@@ -134,11 +134,88 @@ def test_bad_parameters_are_refused_by_fit(sample):
 
 
 def test_random_states_of_every_kind_are_taken(sample):
-    for state in (None, 3, np.random.RandomState(3), np.random.default_rng(3)):
-        RankingTree(prune="cv", cv=3, random_state=state).fit(sample.X, sample.y)
+    def heldout(state):
+        tree = RankingTree(prune="cv", cv=3, random_state=state).fit(sample.X, sample.y)
+        return tree.validation_.heldout.tolist()
+
+    for kind in (int, np.int64, np.random.RandomState, np.random.default_rng):
+        first, again, other = (heldout(kind(seed)) for seed in (3, 3, 4))
+        assert first == again
+        assert first != other
+    assert heldout(np.int64(3)) == heldout(3)
+    # a generator goes on from where it stands; None begins somewhere else each time
+    for state in (np.random.RandomState(3), np.random.default_rng(3), None):
+        assert heldout(state) != heldout(state)
 
 
 def test_clones_and_frames_keep_their_names(sample):
     X = pd.DataFrame(sample.X.to_numpy(), columns=list("abcde"))
     tree = clone(RankingTree(learner_params={})).fit(X, sample.y)
     assert list(tree.feature_names_in_) == list("abcde")
+
+
+@pytest.mark.parametrize("learner", ["stump", "logistic"])
+def test_feature_importances_are_the_exact_shares_of_the_columns(sample, learner):
+    tree = RankingTree(learner, criterion="kendall", max_depth=3, leaf_order="oriented")
+    shares = tree.fit(sample.X, sample.y).feature_importances_
+    assert shares.shape == (5,)
+    assert shares.sum() == pytest.approx(1)
+    m = crank.fit(
+        sample.frame, "y ~ .", learner=learner, criterion="kendall", max_depth=3, prune=None,
+        min_samples_leaf=1, leaf_order="oriented",
+    )  # fmt: skip
+    expected = m.importance().set_index("term")["share"]
+    np.testing.assert_allclose(shares, expected[list(m.design.names)])
+
+
+def test_a_tree_without_splits_gives_no_column_importance():
+    tree = RankingTree(min_samples_leaf=10).fit(np.arange(12.0)[:, None], np.arange(12.0))
+    assert tree.feature_importances_.tolist() == [0.0]
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        RankingTree().feature_importances_  # noqa: B018  the property raises
+
+
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_a_column_of_text_is_named_with_a_way_out(sample, kind):
+    X = pd.DataFrame({"a": sample.y, "city": np.where(sample.y > 0, "Bonn", "Ulm")})
+    given, where = (X, "column 'city'") if kind == "frame" else (X.to_numpy(), "column 1")
+    with pytest.raises(DataError, match=rf"{where} holds text.*crank\.fit"):
+        RankingTree().fit(given, sample.y)
+    fitted = RankingTree(max_depth=2).fit(np.column_stack([sample.y, sample.y]), sample.y)
+    with pytest.raises(DataError, match="column 1 holds text"):
+        fitted.predict(X.to_numpy())
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.Series, list])
+def test_responses_that_are_missing_are_counted(sample, make):
+    y = np.where(np.arange(300) % 100 == 7, np.nan, sample.y)
+    with pytest.raises(DataError, match="y contains NaN in 3 of 300 rows, the first is row 7") as e:
+        RankingTree().fit(sample.X, make(y))
+    assert "HistGradientBoosting" not in str(e.value)
+
+
+def test_missing_predictors_are_refused_without_advice_to_go_elsewhere(sample):
+    X = sample.X.copy()
+    X.iloc[3, 0] = np.nan
+
+    class Strict(crank.plugins.stump.Stump):
+        takes_missing = False
+
+    with pytest.raises(DataError, match="takes no missing values") as e:
+        RankingTree(Strict()).fit(X, sample.y)
+    assert "HistGradientBoosting" not in str(e.value)
+
+
+def test_folds_of_an_estimator_keep_groups_together():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(60, 2)), 4, axis=0)
+    y = np.repeat(rng.normal(size=60), 4) + 1e-3 * rng.normal(size=240)  # X tells the group only
+    tree = RankingTree(criterion="kendall", max_depth=10, prune="cv", random_state=0)
+    torn = tree.fit(X, y).validation_.estimate[0]
+    weight = np.where(np.arange(240) < 4, 0.0, 1.0)
+    whole = tree.fit(X, y, weight, groups=np.repeat(np.arange(60), 4)).validation_.estimate[0]
+    assert torn > 0.8
+    assert whole < 0.65
+    assert tree.criterion_ == "kendall"

@@ -13,11 +13,17 @@ import pytest
 import crank
 from crank.errors import CrankError, FormulaError, ModelFileError, PluginError
 from crank.export import json as model_json
-from crank.export.json_text import fingerprint, lay_out, parse
-from crank.export.schema import KEYWORDS, check_schema, model_schema
+from crank.export.json.schema import (
+    KEYWORDS,
+    check_schema,
+    file_schema,
+    format_1_schema,
+    model_schema,
+)
+from crank.export.json.text import fingerprint, lay_out, parse
+from crank.growing.tree import Node, Tree
 from crank.plugins.base import NotExportableError
 from crank.plugins.stump import Stump, StumpRule
-from crank.tree import Node, Tree
 
 LEARNERS = ["stump", "tree", "logistic", "svm", "lightgbm"]
 FORMULAS = [
@@ -35,7 +41,7 @@ def walked(tree: Tree) -> list[Node]:
 def same(a, b) -> bool:
     """Compare all that two models hold, field by field; NaN equals NaN."""
     if isinstance(a, Tree):  # as it is walked: nobody sees the numbers of a pruned tree's nodes
-        a, b = ((t.depth, t.pairs, t.triples, t.leaf_order, walked(t)) for t in (a, b))
+        a, b = ((t.depth, t.totals, t.leaf_order, walked(t)) for t in (a, b))
     if dataclasses.is_dataclass(a) and not hasattr(a, "to_dict"):
         names = [field.name for field in dataclasses.fields(a) if field.compare]
         return type(a) is type(b) and all(same(getattr(a, n), getattr(b, n)) for n in names)
@@ -69,7 +75,7 @@ def test_a_loaded_model_is_the_model(toy, learner, formula):
     back = crank.from_json(text)
     assert same(m, back)
     assert back.to_json() == text
-    for type_ in ("score", "leaf", "quantile", "median"):
+    for type_ in ("score", "leaf", "quantile", "median", "lower", "upper"):
         np.testing.assert_array_equal(m.predict(toy, type_), back.predict(toy, type_))
     assert str(back) == str(m)
     assert str(back.summary()) == str(m.summary())
@@ -106,6 +112,48 @@ def test_weights_missing_values_and_a_binary_response_come_back(toy):
     np.testing.assert_array_equal(m.predict(gaps), back.predict(gaps))
 
 
+def test_the_chosen_criterion_and_groups_come_back(toy):
+    m = crank.fit(toy.assign(y=toy["y"].round()), "y ~ x1 + x2", groups=np.arange(240) // 3)
+    assert m.options.criterion == "auto"
+    assert m.criterion == "kendall"
+    back = crank.from_json(m.to_json())
+    assert same(m, back)
+    assert back.training.n_groups == 80
+    assert str(back.summary()) == str(m.summary())
+
+
+def forged(m, change):
+    document = json.loads(m.to_json())
+    change(document["ranker"])
+    document["fingerprint"] = fingerprint(document)
+    return lay_out(document)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda r: r.pop("criterion"), "ranker.criterion is missing"),
+        (lambda r: r["options"].update(criterion="iauc"), "ranker.criterion is there"),
+        (lambda r: r["criterion"].update(name="auto"), "no criterion named 'auto'"),
+        (lambda r: r["pruning"]["by_rank"]["iauc"].pop(), "not one figure for each of"),
+        (lambda r: r["pruning"]["by_rank"].pop("iauc"), "lacks the figure that prunes"),
+    ],
+)
+def test_a_forged_criterion_or_path_by_rank_is_refused(toy, change, says):
+    m = crank.fit(toy, "y ~ x1 + x2", leaf_order="rank")
+    assert m.criterion == "crank"
+    with pytest.raises(ModelFileError, match=says):
+        crank.from_json(forged(m, change))
+
+
+def test_a_file_without_figures_by_rank_still_loads(toy):
+    m = crank.fit(toy, "y ~ x1 + x2", leaf_order="rank")
+    old = crank.from_json(forged(m, lambda ranker: ranker["pruning"].pop("by_rank")))
+    np.testing.assert_array_equal(old.predict(toy), m.predict(toy))
+    assert "(leaves left to right)" in str(old.prune(n_leaves=5).summary())
+    assert "(leaves left to right)" not in str(m.prune(n_leaves=5).summary())
+
+
 def test_a_model_of_one_leaf_comes_back():
     frame = pd.DataFrame({"x": np.ones(60), "y": np.arange(60.0)})
     m = crank.fit(frame, "y ~ x")
@@ -117,9 +165,8 @@ def test_a_model_of_one_leaf_comes_back():
 def test_a_fold_without_figures_is_null_and_comes_back(small):
     heldout = small.validation.heldout.copy()
     heldout[1] = np.nan
-    m = dataclasses.replace(
-        small, validation=dataclasses.replace(small.validation, heldout=heldout)
-    )
+    validation = dataclasses.replace(small.validation, heldout=heldout)
+    m = dataclasses.replace(small, ranker=dataclasses.replace(small.ranker, validation=validation))
     text = m.to_json()
     assert "NaN" not in text
     assert same(m, crank.from_json(text))
@@ -130,7 +177,8 @@ def test_floats_come_back_bit_for_bit(small, value):
     grown = small.pruning.tree
     root = grown.nodes[0]._replace(y_median=value)
     tree = dataclasses.replace(grown, nodes=(root, *grown.nodes[1:]))
-    m = dataclasses.replace(small, pruning=dataclasses.replace(small.pruning, tree=tree))
+    pruning = dataclasses.replace(small.pruning, tree=tree)
+    m = dataclasses.replace(small, ranker=dataclasses.replace(small.ranker, pruning=pruning))
     found = crank.from_json(m.to_json()).pruning.tree.nodes[0].y_median
     assert np.float64(found).tobytes() == np.float64(value).tobytes()
 
@@ -139,7 +187,7 @@ def test_settings_that_json_cannot_hold_are_shown_alike(toy):
     params = {"C": np.float64(0.5)}
     m = crank.fit(toy, "y ~ x1", learner="logistic", learner_params=params, max_depth=2, prune=None)
     info = dataclasses.replace(m.learner, params={"limit": float("inf"), "grid": (1, 2), "C": 0.5})
-    odd = dataclasses.replace(m, learner=info)
+    odd = dataclasses.replace(m, ranker=dataclasses.replace(m.ranker, learner=info))
     back = crank.from_json(odd.to_json())
     assert str(back.summary()) == str(odd.summary())
     assert back.to_json() == odd.to_json()
@@ -183,7 +231,9 @@ def test_layout_and_key_order_do_not_matter(small):
     whole = parse(
         text,
     )
-    whole["nodes"] = [node | {"weight": int(node["weight"])} for node in whole["nodes"]]
+    whole["ranker"]["nodes"] = [
+        node | {"weight": int(node["weight"])} for node in whole["ranker"]["nodes"]
+    ]
     assert crank.from_json(json.dumps(whole)).to_json() == text
 
 
@@ -247,47 +297,75 @@ def edited(model, *path, to) -> str:
 @pytest.mark.parametrize(
     ("path", "to", "says"),
     [
-        (("crank_model",), 2, "version 2"),
+        (("crank_model",), 3, "version 3"),
         (("crank_model",), "1", "no crank model"),
         (("crank_model",), True, "no crank model"),
         (("formula",), 3, "formula is 3"),
-        (("learner", "name"), "nobody", "no split learner named 'nobody'"),
-        (("learner", "name"), "os.system", "no split learner named 'os.system'"),
-        (("learner", "name"), "logistic", "rule"),
-        (("learner", "takes_categories"), False, "takes_categories"),
-        (("options", "criterion"), "gini", "options.criterion is 'gini'"),
-        (("options", "max_depth"), 10**9, "options.max_depth"),
+        (("ranker", "learner", "name"), "nobody", "no split learner named 'nobody'"),
+        (("ranker", "learner", "name"), "os.system", "no split learner named 'os.system'"),
+        (("ranker", "learner", "name"), "logistic", "rule"),
+        (("ranker", "learner", "takes_categories"), False, "takes_categories"),
+        (("ranker", "options", "criterion"), "gini", "'gini'"),
+        (("ranker", "options", "max_depth"), 10**9, "options.max_depth"),
         (("training", "n"), 1.5, "training.n is 1.5"),
-        (("training", "pairs"), 0.0, "training.pairs is 0.0"),
+        (("ranker", "totals", "kendall"), 0.0, "no positive weight of pairs"),
         (("training", "figures", "auc"), {}, "figures.'auc'"),
-        (("pruning", "metric"), "tau", "pruning.metric is 'tau'"),
-        (("pruning", "validation", "folds"), 10**9, "heldout is not a table"),
-        (("pruning", "validation", "step"), 99, "beyond the last"),
-        (("pruning", "validation", "heldout"), [], "heldout is not a table"),
-        (("leaf_order",), "random", "leaf_order is 'random'"),
-        (("leaf_order",), "rank", "'rank' order"),
-        (("leaves", 0, "node"), 10**9, "leaves"),
-        (("leaves", 0, "score"), 1e6, "other scores"),
-        (("leaves",), [], "leaves is []"),
-        (("nodes",), [], "nodes is []"),
-        (("nodes", 0, "split", "left"), 0, "nodes[0].split.left"),
-        (("nodes", 0, "split", "left"), 2, "two parents"),
-        (("nodes", 0, "split", "left"), 10**9, "Allowed: a later node"),
-        (("nodes", 0, "split", "left"), -1, "nodes[0].split.left is -1"),
-        (("nodes", 0, "split", "sign"), 2, "nodes[0].split.sign"),
-        (("nodes", 0, "split", "cut"), "0", "nodes[0].split.cut"),
-        (("nodes", 0, "split", "gain_iauc"), 1e300, "exceeds what there is to gain"),
-        (("nodes", 0, "split", "rule", "column"), 10**9, "design column 1000000000"),
-        (("nodes", 0, "split", "rule", "column"), -1, "design column -1"),
-        (("nodes", 0, "split", "rule", "column"), "0", "rule.column"),
-        (("nodes", 0, "split", "rule", "above"), 1, "rule.above"),
-        (("nodes", 0, "split", "rule", "threshold"), "high", "could not convert"),
-        (("nodes", 0, "split", "rule", "levels"), [[0], [10**9]], "levels of its rule"),
-        (("nodes", 0, "split", "rule", "surprise"), 1, "rule.surprise"),
-        (("nodes", 0, "split", "rule"), {}, "cannot read"),
-        (("nodes", 0, "n"), 81, "sum of its children"),
-        (("nodes", 0, "quartiles"), [0.0, 1.0], "quartiles"),
-        (("nodes", 1, "weight"), -1.0, "nodes[1].weight is -1.0"),
+        (("ranker", "pruning", "figure"), "tau", "pruning.figure='tau'"),
+        (("ranker", "pruning", "validation", "folds"), 10**9, "heldout is not a table"),
+        (("ranker", "pruning", "validation", "step"), 99, "beyond the last"),
+        (("ranker", "pruning", "validation", "heldout"), [], "heldout is not a table"),
+        (
+            (
+                "ranker",
+                "leaf_order",
+            ),
+            "random",
+            "leaf_order is 'random'",
+        ),
+        (
+            (
+                "ranker",
+                "leaf_order",
+            ),
+            "rank",
+            "'rank' order",
+        ),
+        (("ranker", "leaves", 0, "node"), 10**9, "leaves"),
+        (("ranker", "leaves", 0, "score"), 1e6, "other scores"),
+        (
+            (
+                "ranker",
+                "leaves",
+            ),
+            [],
+            "leaves is []",
+        ),
+        (
+            (
+                "ranker",
+                "nodes",
+            ),
+            [],
+            "nodes is []",
+        ),
+        (("ranker", "nodes", 0, "split", "left"), 0, "nodes[0].split.left"),
+        (("ranker", "nodes", 0, "split", "left"), 2, "two parents"),
+        (("ranker", "nodes", 0, "split", "left"), 10**9, "Allowed: a later node"),
+        (("ranker", "nodes", 0, "split", "left"), -1, "nodes[0].split.left is -1"),
+        (("ranker", "nodes", 0, "split", "sign"), 2, "nodes[0].split.sign"),
+        (("ranker", "nodes", 0, "split", "cut"), "0", "nodes[0].split.cut"),
+        (("ranker", "nodes", 0, "split", "gains", "iauc"), 1e300, "exceeds what there is to gain"),
+        (("ranker", "nodes", 0, "split", "rule", "column"), 10**9, "design column 1000000000"),
+        (("ranker", "nodes", 0, "split", "rule", "column"), -1, "design column -1"),
+        (("ranker", "nodes", 0, "split", "rule", "column"), "0", "rule.column"),
+        (("ranker", "nodes", 0, "split", "rule", "above"), 1, "rule.above"),
+        (("ranker", "nodes", 0, "split", "rule", "threshold"), "high", "could not convert"),
+        (("ranker", "nodes", 0, "split", "rule", "levels"), [[0], [10**9]], "levels of its rule"),
+        (("ranker", "nodes", 0, "split", "rule", "surprise"), 1, "rule.surprise"),
+        (("ranker", "nodes", 0, "split", "rule"), {}, "cannot read"),
+        (("ranker", "nodes", 0, "n"), 81, "sum of its children"),
+        (("ranker", "nodes", 0, "quartiles"), [0.0, 1.0], "quartiles"),
+        (("ranker", "nodes", 1, "weight"), -1.0, "nodes[1].weight is -1.0"),
         (("design", "blocks", 0, 1), [10**9], "block"),
         (("design", "factors", 0, "steps"), [["import", "os"]], "no known step"),
         (("design", "factors", 0, "steps"), [["call", "os.system", 1]], "no known step"),
@@ -361,7 +439,7 @@ def test_hostile_bytes_are_refused(small, tmp_path):
 def test_deep_values_that_python_can_still_parse_do_no_harm(small):
     document = json.loads(small.to_json())
     for depth in (20, 200, 500, 900, 980):
-        document["learner"]["params"] = {"x": 0}
+        document["ranker"]["learner"]["params"] = {"x": 0}
         nested = "[" * depth + "]" * depth
         text = json.dumps(document).replace('{"x": 0}', '{"x": ' + nested + "}")
         with pytest.raises(ModelFileError, match=r"fingerprint|deeply"):
@@ -403,7 +481,7 @@ def test_trees_that_share_a_branch_are_refused(toy):
     document = json.loads(m.to_json())
     n = 61
     children = [*range(1, n), n - 1]
-    document["nodes"][0]["split"]["rule"] |= {
+    document["ranker"]["nodes"][0]["split"]["rule"] |= {
         "feature": [0] * n,
         "threshold": [0.0] * n,
         "low": children,
@@ -420,7 +498,7 @@ def test_rules_that_read_beyond_the_design_are_refused(toy):
     for learner, field in (("tree", "feature"), ("lightgbm", "feature"), ("logistic", "columns")):
         m = crank.fit(toy, "y ~ x1 + x2", learner=learner, max_depth=1, prune=None)
         document = json.loads(m.to_json())
-        document["nodes"][0]["split"]["rule"][field][-1] = 10**6
+        document["ranker"]["nodes"][0]["split"]["rule"][field][-1] = 10**6
         with pytest.raises(ModelFileError, match="design column 1000000"):
             crank.from_json(stamped(document))
 
@@ -456,21 +534,22 @@ def test_the_schema_uses_only_what_the_checker_knows():
                     for inner_schema in value:
                         yield from keywords(inner_schema)
 
-    assert set(keywords(model_schema())) <= KEYWORDS
+    for schema in (file_schema("tree"), format_1_schema()):
+        assert set(keywords(schema)) <= KEYWORDS
 
 
 def test_the_shipped_schema_is_json_schema_and_agrees_with_the_checker(small, toy):
     """The reference implementation accepts our files, and refuses what the checker refuses."""
     jsonschema = pytest.importorskip("jsonschema")
-    jsonschema.Draft202012Validator.check_schema(model_schema())
-    validator = jsonschema.Draft202012Validator(model_schema())
+    jsonschema.Draft202012Validator.check_schema(file_schema("tree"))
+    validator = jsonschema.Draft202012Validator(file_schema("tree"))
     good = [json.loads(small.to_json())]
     for learner in LEARNERS:
         m = crank.fit(toy, FORMULAS[1], learner=learner, max_depth=2, prune=None)
         good.append(json.loads(m.to_json()))
     for document in good:
         validator.validate(document)
-        check_schema(document, model_schema())
+        check_schema(document, file_schema("tree"))
     rng = np.random.default_rng(0)
     refused = 0
     for _ in range(400):
@@ -481,7 +560,7 @@ def test_the_shipped_schema_is_json_schema_and_agrees_with_the_checker(small, to
         holder[key] = junk[rng.integers(len(junk))]
         ours = True
         try:
-            check_schema(document, model_schema())
+            check_schema(document, file_schema("tree"))
         except ModelFileError:
             ours = False
             refused += 1
@@ -502,11 +581,11 @@ def leaves(value):
 
 def test_the_document_says_what_it_is(small):
     document = json.loads(small.to_json())
-    assert document["crank_model"] == model_json.FORMAT == 1
+    assert document["crank_model"] == model_json.FORMAT == 2
     assert document["crank_version"] == crank.__version__
     assert list(document) == list(model_schema()["properties"])
-    assert set(document) == set(model_schema()["required"])
-    assert [leaf["score"] for leaf in document["leaves"]] == small.tree.scores.tolist()
+    assert set(document) - {"call"} == set(model_schema()["required"])
+    assert [leaf["score"] for leaf in document["ranker"]["leaves"]] == small.tree.scores.tolist()
     assert lay_out(document) == small.to_json()
 
 
@@ -557,10 +636,10 @@ def test_a_plugins_model_loads_where_the_plugin_is_installed(toy, plugin):
     assert str(back.summary()) == str(m.summary())
     # a rule of an earlier version of the plugin, before it had a scale
     document = json.loads(text)
-    del document["nodes"][0]["split"]["rule"]["scale"]
+    del document["ranker"]["nodes"][0]["split"]["rule"]["scale"]
     np.testing.assert_array_equal(crank.from_json(stamped(document)).predict(toy), m.predict(toy))
     for rule in ({"column": 9}, {"column": 0, "scale": 1e999}, {"column": "0"}, {}, {"column": []}):
-        document["nodes"][0]["split"]["rule"] = rule
+        document["ranker"]["nodes"][0]["split"]["rule"] = rule
         with pytest.raises(ModelFileError):
             crank.from_json(json.dumps(document | {"fingerprint": safe_fingerprint(document)}))
     plugin.undo()

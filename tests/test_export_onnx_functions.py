@@ -5,13 +5,13 @@ import pytest
 
 from crank.design.operations import OPERATIONS
 from crank.design.reader import Reader
-from crank.design.table import Table
-from crank.export.onnx_expressions import finished
-from crank.export.onnx_functions import COMPOSED, DIRECT, apply
-from crank.export.onnx_graph import Element, Graph
-from crank.export.onnx_inputs import Inputs
+from crank.export.onnx.expressions import finished
+from crank.export.onnx.inputs import Inputs
 from crank.formula import learn_design, parse_formula
-from crank.serve import session
+from crank.frames.table import Table
+from crank.graphs.functions import COMPOSED, DIRECT, apply
+from crank.graphs.graph import Element, Graph
+from crank.graphs.runtime import session
 
 rng = np.random.default_rng(3)
 ANY = np.concatenate(
@@ -127,6 +127,7 @@ EXPRESSIONS = [
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_missing_values_pass_through_expressions_as_in_python(expression):
+    rng = np.random.default_rng(4)
     columns = {
         "x": np.where(np.arange(60) % 7 == 0, np.nan, rng.uniform(0.1, 1.5, 60)),
         "z": np.where(np.arange(60) % 11 == 0, np.nan, rng.uniform(0.1, 1.5, 60)),

@@ -42,6 +42,7 @@ TRANSFORMED = [
     "y ~ where(g == 'a', x, z) + isin(h, ['u', 'v']) + I(x > 0) + I(k == 2)",
     "y ~ log1p(z) + log10(z) + expm1(x) + cbrt(x) + I(k % 3) + I(z // 0.5)",
     "y ~ 0 + g + poly(z, 2):h",
+    "y ~ ns(z, df=4) + cut(x, c(-Inf, -1, 0, 1, Inf)) + log(z, 3) + ifelse(x > 0 & z > 1, x, z)",
 ]
 
 
@@ -115,7 +116,9 @@ def at_thresholds(model: crank.RankingModel) -> pd.DataFrame:
         if isinstance(rule, StumpRule) and rule.threshold is not None:
             pairs = [(rule.column, rule.threshold)]
         elif isinstance(rule, TreesRule):
-            pairs = list(zip(rule.feature.tolist(), rule.threshold.tolist(), strict=True))
+            pairs = list(
+                zip(rule.nodes.column.tolist(), rule.nodes.threshold.tolist(), strict=True)
+            )
         else:
             pairs = []
         for column, t in pairs:
@@ -253,8 +256,8 @@ def test_both_leaf_orders(order):
         sample(), "y ~ .", criterion="spearman", leaf_order=order, max_depth=5, prune=None
     )
     rows = new_rows(500)
-    scorer = Scorer(model.to_onnx(outputs=("score", "leaf", "quantile", "median")))
-    for type in ("score", "leaf", "quantile", "median"):
+    scorer = Scorer(model.to_onnx(outputs=model.predictions))
+    for type in model.predictions:
         assert np.array_equal(
             scorer.predict(rows, type), model.predict(rows, type, unknown="missing")
         )

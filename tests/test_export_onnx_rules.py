@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 import crank
+from crank.growing.rule import Split
+from crank.growing.tree import Node, Tree
 from crank.plugins.base import NotExportableError
 from crank.plugins.registry import get_learner
 from crank.plugins.sklearn import EstimatorRule, SklearnLearner
 from crank.plugins.stump import StumpRule
 from crank.serve import Scorer
-from crank.tree import Node, Split, Tree
 
 COLUMNS = ["a", "b", "c"]
 
@@ -60,12 +61,12 @@ def oriented(splits: list[Split], depth: int) -> Tree:
                 split = splits[len(nodes) % len(splits)]
                 node = node._replace(split=split, left=left, right=left + 1)
             nodes.append(node)
-    return Tree(tuple(nodes), depth, 1.0, 1.0)
+    return Tree(tuple(nodes), depth, {"kendall": 1.0, "iauc": 1.0})
 
 
 def with_tree(frame, tree: Tree) -> crank.RankingModel:
     model = crank.fit(frame, "y ~ a + b + c", max_depth=1, prune=None)
-    return replace(model, tree=tree)
+    return replace(model, ranker=replace(model.ranker, tree=tree))
 
 
 def rows(n: int = 400) -> pd.DataFrame:

@@ -9,10 +9,10 @@ import pytest
 
 import crank
 from crank.errors import DataError, OptionError
-from crank.export.sql import DIALECTS
+from crank.export.sql.tree import DIALECTS
+from crank.growing.rule import Split
 from crank.plugins.base import NotExportableError
 from crank.plugins.stump import StumpRule
-from crank.tree import Split
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_the_database_gives_the_same_scores(model, frame, dialect):
     assert np.array_equal(np.asarray(got, dtype=float), model.predict(data, unknown="missing"))
 
 
-@pytest.mark.parametrize("type", ["leaf", "quantile", "median"])
+@pytest.mark.parametrize("type", ["leaf", "quantile", "median", "lower", "upper"])
 @pytest.mark.parametrize("dialect", RUN)
 def test_other_predictions(model, frame, dialect, type):
     data = rows(model, frame)
@@ -172,7 +172,8 @@ def test_every_kind_of_stump(dialect, test, sign, missing_left, above):
     model = crank.fit(frame, "y ~ g" if levels else "y ~ x", max_depth=1, prune=None)
     rule = StumpRule(0, above=above, missing_left=missing_left, **test)
     root = model.tree.nodes[0]._replace(split=Split(rule, 0.0, sign))
-    model = replace(model, tree=replace(model.tree, nodes=(root, *model.tree.nodes[1:])))
+    tree = replace(model.tree, nodes=(root, *model.tree.nodes[1:]))
+    model = replace(model, ranker=replace(model.ranker, tree=tree))
     data = pd.DataFrame({"x": [0.0, 0.5, 1.0, None], "g": ["a", "b", "c", None]})
     got = RUN[dialect](model.to_sql(dialect, table="my table"), data)["score"]
     assert np.array_equal(np.asarray(got, dtype=float), model.predict(data))
@@ -201,7 +202,7 @@ def test_a_tree_of_one_leaf_is_a_number(model):
     ("formula", "learner", "message"),
     [
         ("y ~ x", "logistic", "made by learner 'logistic'"),
-        ("y ~ log1p(k)", "stump", r"splits on 'log1p\(k\)', which is no plain column"),
+        ("y ~ log1p(k)", "stump", r"splits on 'log1p\(k\)', which is no single column"),
         ("y ~ g:flag2", "stump", "splits on 'g:flag2'"),
         ("y ~ x:k", "stump", "splits on 'x:k'"),
     ],

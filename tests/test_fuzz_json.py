@@ -9,8 +9,8 @@ import pytest
 
 import crank
 from crank.errors import CrankError, ModelFileError
-from crank.export.json_rules import difference
-from crank.export.json_text import fingerprint
+from crank.export.json.rules import difference
+from crank.export.json.text import fingerprint
 
 LEARNERS = ["stump", "tree", "logistic", "svm", "lightgbm"]
 BYTE_MUTATIONS, FORGERIES = 1100, 1000  # for each learner

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import crank
+from crank.export.json import FORMAT
+from crank.records.kinds import KINDS
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(p for p in GOLDEN.glob("format-*/*.json") if not p.name.endswith(".scores.json"))
@@ -20,8 +22,18 @@ def rows() -> dict[str, list]:
 
 
 def test_every_built_in_learner_has_a_golden_file():
-    stored = {json.loads(path.read_text())["learner"]["name"] for path in FILES}
-    assert stored >= {"stump", "tree", "logistic", "svm", "lightgbm", "sklearn"}
+    for folder in {path.parent for path in FILES}:
+        files = [json.loads(p.read_text(encoding="utf-8")) for p in FILES if p.parent == folder]
+        parts = [file.get("ranker", file) for file in files]
+        stored = {part["learner"]["name"] for part in parts if "learner" in part}
+        assert stored >= {"stump", "tree", "logistic", "svm", "lightgbm", "sklearn"}
+
+
+def test_every_kind_has_a_golden_file_of_the_format_of_today():
+    folder = GOLDEN / f"format-{FORMAT}"
+    every = [json.loads(p.read_text(encoding="utf-8")) for p in FILES if p.parent == folder]
+    stored = {file["kind"] for file in every}
+    assert stored == set(KINDS)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
@@ -29,15 +41,18 @@ def test_a_golden_file_scores_what_it_always_did(path, rows):
     m = crank.load(path)
     pinned = json.loads(path.with_suffix(".scores.json").read_text())
     for type_, values in pinned.items():
-        np.testing.assert_array_equal(m.predict(rows, type_), values)
-    assert len(set(pinned["leaf"])) > 1
+        # scores of a tree are looked up; a sum may differ in its last digit between machines
+        rtol = 0.0 if m.kind == "tree" else 1e-13
+        np.testing.assert_allclose(m.predict(rows, type_), values, rtol=rtol, atol=rtol)
+    assert len(set(pinned["score"])) > 1
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_golden_file_can_be_read_pruned_and_written_again(path, rows):
     m = crank.load(path)
     assert m.formula in str(m.summary())
-    assert m.prune(n_leaves=2).tree.n_leaves <= 2
+    if m.kind == "tree":
+        assert m.prune(n_leaves=2).tree.n_leaves <= 2
     assert set(m.evaluate(rows).index) >= {"kendall", "iauc"}
     again = crank.from_json(m.to_json())
     np.testing.assert_array_equal(again.predict(rows), m.predict(rows))

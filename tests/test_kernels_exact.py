@@ -12,7 +12,7 @@ from crank.kernels.stumps import ExactStumps, best_columns
 
 def level_of(position, sizes, score, turn=0, **more):
     bounds = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
-    options = {"weight": None, "objective": "sum", "min_leaf": 1, "turn": turn} | more
+    options = {"weight": None, "objective": "sum", "min_leaf": 1, "n_from_left": turn} | more
     return ScoredLevel(
         np.asarray(position, dtype=np.int32), bounds, score=np.asarray(score), **options
     )

@@ -1,27 +1,30 @@
-"""The architecture: imports point down the layout, and importing crank stays light."""
+"""The architecture: imports point down the layout, stay light, and work on every system."""
 
 import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import crank
 
 PACKAGE = Path(crank.__file__).parent
+ROOT = Path(__file__).parents[1]
 
-# From the bottom up; a module may import from its own row and from rows above it in this list.
+# Along the data's path. A package imports from those above it in this list and from itself, lazily
+# or not; what only checks types counts as well.
 LAYERS = [
-    {"_version", "errors", "files", "progress"},
-    {"design", "formula"},
-    {"kernels", "ranks"},
-    {"criteria", "metrics", "passes", "compiled_passes", "plugins", "splitter", "tree"},
-    {"datasets", "grow", "options", "prune", "testing"},
-    {"validate"},
-    {"procedure"},
-    {"estimators", "evaluate", "export", "model", "permutation", "provenance", "report", "serve"},
-    {"api", "comparison", "diagnose"},
-    {"datafiles", "demo", "paper", "scoring"},
-    {"cli"},
+    *("_version", "errors", "files", "progress", "checks"),
+    *("frames", "design", "formula"),
+    *("kernels", "ranks", "mass", "metrics", "criteria"),
+    *("graphs", "growing", "plugins"),
+    *("rankers", "fitting", "records"),
+    *("report", "judging", "export", "models"),
+    *("estimators", "datasets", "testing", "serve", "api"),
+    *("datafiles", "scoring", "paper", "demo", "cli"),
 ]
 HEAVY = [
     "sklearn",
@@ -34,39 +37,71 @@ HEAVY = [
     "dask",
     "formulaic",
 ]
+POSIX_ONLY = {
+    "crypt",
+    "fcntl",
+    "grp",
+    "posix",
+    "pty",
+    "pwd",
+    "resource",
+    "syslog",
+    "termios",
+    "tty",
+}
+POSIX_NAMES = {  # attributes that Windows lacks, by module
+    "os": {
+        "fork",
+        "forkpty",
+        "getloadavg",
+        "getuid",
+        "geteuid",
+        "mkfifo",
+        "nice",
+        "sched_getaffinity",
+    },
+    "signal": {"SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGUSR1", "SIGUSR2", "alarm"},
+}
 
 
-def layer(module: str) -> int:
-    parts = module.split(".")
-    for end in range(len(parts), 0, -1):
-        for depth, names in enumerate(LAYERS):
-            if ".".join(parts[:end]) in names:
-                return depth
-    raise AssertionError(f"module {module!r} has no place in the layout: add it to LAYERS")
+def top(module: str) -> str:
+    """Name the package or top module to which a module of crank belongs."""
+    return module.removeprefix("crank.").partition(".")[0]
 
 
-def imports_when_loaded(source: str):
-    """Module-level imports of crank modules, type-checking blocks left out."""
-    for node in ast.parse(source).body:
+def imported(source: str) -> Iterator[str]:
+    """Every crank module that a source imports, at its top or inside functions."""
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "crank":
-            inner = node.module.partition(".")[2]
-            yield from [inner] if inner else [alias.name for alias in node.names]
+            assert node.module is not None
+            if node.module != "crank":
+                yield node.module
+            else:
+                yield from (f"crank.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.startswith("crank."))
 
 
-def test_imports_point_down_the_layout():
+def test_packages_import_one_way_only() -> None:
     wrong = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        module = name.removesuffix(".__init__")
-        if module == "__init__":
+        name = path.relative_to(PACKAGE).with_suffix("").parts
+        own = name[0]
+        if own in ("__init__", "__main__"):
             continue
-        for other in imports_when_loaded(path.read_text(encoding="utf-8")):
-            if layer(other) > layer(module):
-                wrong.append(f"{module} imports {other}")
+        assert own in LAYERS, f"{own!r} has no place in the layout: add it to LAYERS"
+        for other in map(top, imported(path.read_text(encoding="utf-8"))):
+            if other != "__version__" and LAYERS.index(other) > LAYERS.index(own):
+                wrong.append(f"{'.'.join(name)} imports {other}")
     assert not wrong
 
 
-def test_import_crank_loads_nothing_heavy():
+def test_every_package_of_the_layout_exists() -> None:
+    there = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert there - {"__init__", "__main__"} == set(LAYERS)
+
+
+def test_import_crank_loads_nothing_heavy() -> None:
     code = "import sys, crank; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -74,6 +109,76 @@ def test_import_crank_loads_nothing_heavy():
     assert not [name for name in loaded if name in HEAVY]
 
 
-def test_every_public_name_resolves():
+def test_every_public_name_resolves() -> None:
     for name in crank.__all__:
         assert getattr(crank, name) is not None
+
+
+def touched_when_loaded(node: ast.AST):
+    """All that runs when a module is imported: everything but the bodies of functions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            inner = child.args.defaults + child.args.kw_defaults
+            inner += getattr(child, "decorator_list", [])
+            for part in filter(None, inner):
+                yield from (part, *touched_when_loaded(part))
+        else:
+            yield from (child, *touched_when_loaded(child))
+
+
+def posix_only(source: str) -> list[str]:
+    found = []
+    for node in touched_when_loaded(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [a.name for a in node.names if a.name.split(".")[0] in POSIX_ONLY]
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            wrong = POSIX_NAMES.get(module, set())
+            found += [f"{module}.{a.name}" for a in node.names if a.name in wrong]
+            found += [module] if module.split(".")[0] in POSIX_ONLY else []
+        elif isinstance(node, ast.Attribute):
+            module = ast.unparse(node.value)
+            found += [f"{module}.{node.attr}"] * (node.attr in POSIX_NAMES.get(module, ()))
+    return found
+
+
+def test_the_search_for_posix_finds_what_runs_on_import_and_nothing_else():
+    assert posix_only("import os, fcntl\nfrom signal import SIGHUP") == ["fcntl", "signal.SIGHUP"]
+    assert posix_only("class A:\n    n = os.fork()") == ["os.fork"]
+    assert posix_only("def f(n=os.getuid()):\n    import resource") == ["os.getuid"]
+    assert posix_only('has = hasattr(os, "fork")\nf = lambda: signal.SIGPIPE') == []
+
+
+@pytest.mark.parametrize("folder", ["crank", "tests", "benchmarks", "examples"])
+def test_nothing_posix_only_is_touched_on_import(folder):
+    found = {
+        str(path.relative_to(ROOT)): names
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if (names := posix_only(path.read_text(encoding="utf-8")))
+    }
+    assert not found
+
+
+def test_only_compiled_functions_are_left_out_of_coverage():
+    """Those handed to `kernel_for` say so beside their def; ``@kernel`` needs no word."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        marked = set(re.findall(r"^def (\w+)\(  # compiled$", text, re.MULTILINE))
+        calls = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call)]
+        compiled = {
+            n.args[1].id
+            for n in calls
+            if isinstance(n.func, ast.Name) and n.func.id == "kernel_for"
+        }
+        assert marked == compiled, path
+        assert "pragma: no cover" not in text, path
+
+
+CHANCE = r"\bdeadline=|\btime\.(sleep|time|monotonic|perf_counter)\b|\bdefault_rng\(\)"
+
+
+def test_no_test_depends_on_chance_or_on_the_machines_speed():
+    """One Hypothesis profile serves all, in conftest.py; no test sleeps, none times."""
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        if path.name not in ("conftest.py", "test_layout.py"):
+            assert not re.search(CHANCE, path.read_text(encoding="utf-8")), path

@@ -30,3 +30,10 @@ def test_coverage_benchmark_reports_rates():
     rates = [float(cell) for row in rows for cell in row[2:] if cell.strip()[:2] in ("0.", "1.")]
     assert len(rates) == len(module.SETTINGS) * 3 + 3 * 4
     assert all(0.0 <= rate <= 1.0 for rate in rates)
+
+
+def test_crossvalidation_benchmark_reports_every_cell():
+    module = load("crossvalidation")
+    rows = table_rows(module.report(fits=1, sizes=[30], new_rows=200))[2:]
+    assert len(rows) == 9 * 2 + 6
+    assert all(float(row[6]) in (0.0, 1.0) for row in rows)

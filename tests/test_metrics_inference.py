@@ -1,13 +1,13 @@
 import dataclasses
 import math
-from statistics import NormalDist
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from crank.errors import OptionError
+from crank.errors import DataError, OptionError
 from crank.metrics import compare, concordance, iauc, influence, kendall
 
 FIGURES = [("kendall", "triple"), ("iauc", "triple"), ("iauc", "uniform")]
@@ -170,7 +170,9 @@ def test_interval_is_symmetric_on_the_logit_scale(metric, weighting):
         math.log(p / (1 - p)) for p in (result.ci_low, result.estimate, result.ci_high)
     )
     assert centre - low == pytest.approx(high - centre)
-    reach = NormalDist().inv_cdf(0.95) * result.se / (result.estimate * (1 - result.estimate))
+    squares = influence(Y, T, metric=metric, weighting=weighting) ** 2
+    df = 2 * squares.sum() ** 2 / (len(Y) * squares.var(ddof=1))
+    reach = stats.t.ppf(0.95, df) * result.se / (result.estimate * (1 - result.estimate))
     assert high - centre == pytest.approx(reach)
     assert 0.0 <= result.ci_low < result.estimate < result.ci_high <= 1.0
     assert result.n == 20
@@ -198,17 +200,36 @@ def test_perfect_and_reversed_rankings_have_honest_intervals(metric, weighting, 
     assert reverse.ci_high == pytest.approx(1.0 - perfect.ci_low)
 
 
+def test_only_rows_of_different_response_make_evidence():
+    y = np.r_[np.zeros(98), 1.0, 2.0]
+    assert concordance(y, y, metric="kendall").ci_low == pytest.approx(0.025 ** (1 / 2))
+    assert concordance(y, y).ci_low == pytest.approx(0.025)  # one triple
+
+
 def test_the_smallest_samples_have_an_answer():
     for metric, n in (("kendall", 2), ("iauc", 3)):
         result = concordance(range(n), range(n), metric=metric)
         assert (result.estimate, result.ci_low, result.ci_high) == (1.0, 0.025, 1.0)
 
 
-def test_a_constant_score_is_one_half_for_certain():
+def test_a_constant_score_is_one_half_but_the_sample_may_have_missed_its_other_values():
     result = concordance(Y, np.zeros(20))
     assert (result.estimate, result.se) == (0.5, pytest.approx(0.0, abs=1e-15))
-    assert result.ci_low == pytest.approx(0.5)
-    assert result.ci_high == pytest.approx(0.5)
+    assert 0.4 < result.ci_low < 0.45
+    assert result.ci_high == pytest.approx(1.0 - result.ci_low)
+
+
+@pytest.mark.parametrize(("metric", "weighting"), FIGURES)
+def test_ties_that_leave_no_variance_leave_an_interval(metric, weighting):
+    result = concordance(range(100), np.arange(100) // 10, metric=metric, weighting=weighting)
+    assert result.se < 0.002
+    assert result.ci_low < result.estimate - 0.002
+    assert result.ci_high > result.estimate + 0.0005
+    variance = result.estimate * (1 - result.estimate) / 4950  # of independent pairs
+    reach = math.sqrt(variance) / (result.estimate * (1 - result.estimate))
+    found = math.log(result.ci_high / (1 - result.ci_high))
+    found -= math.log(result.estimate / (1 - result.estimate))
+    assert found >= 1.98 * reach
 
 
 @pytest.mark.parametrize(("metric", "weighting"), FIGURES)
@@ -236,15 +257,133 @@ def test_a_good_score_against_a_random_one_is_significant(metric, weighting):
     u, v = (influence(y, s, metric=metric, weighting=weighting) for s in (good, random))
     variance = alone[0].se ** 2 + alone[1].se ** 2 - 2 * u @ v
     assert result.se == pytest.approx(math.sqrt(variance))
-    assert result.pvalue == pytest.approx(2 * NormalDist().cdf(-abs(result.z)), abs=1e-16)
+    squares = (u - v) ** 2
+    df = 2 * squares.sum() ** 2 / (300 * squares.var(ddof=1))
+    assert result.pvalue == pytest.approx(2 * stats.t.sf(abs(result.z), min(df, 299)), rel=1e-6)
 
 
-def test_certain_differences_have_certain_answers():
+@pytest.mark.parametrize(("metric", "weighting"), FIGURES)
+def test_no_sample_is_certain_of_a_difference(metric, weighting):
+    options = {"metric": metric, "weighting": weighting}
     y = np.arange(10)
-    result = compare(y, y, -y)
-    assert (result.difference, result.z, result.pvalue) == (1.0, math.inf, 0.0)
-    assert compare(y, -y, y).z == -math.inf
-    assert compare(y, np.zeros(10), np.ones(10)).pvalue == 1.0
+    for other in (-y, np.zeros(10)):
+        result = compare(y, y, other, **options)
+        assert result.pvalue == 2.0**-9  # swapping the scores of ten rows has 2¹⁰ outcomes
+        assert result.ci_low < result.difference - 0.05
+        assert compare(y, other, y, **options).z == -result.z < 0
+    assert compare(y, np.zeros(10), np.ones(10), **options).pvalue == 1.0
+
+
+def test_two_rows_prove_nothing():
+    result = compare([1, 2], [1, 2], [2, 1], metric="kendall")
+    assert (result.difference, result.pvalue) == (1.0, pytest.approx(0.5))
+    assert result.ci_low <= -0.9
+
+
+def test_scores_that_differ_where_nothing_is_counted_have_an_interval():
+    y = np.arange(10)
+    result = compare(y, y, np.r_[1, 0, y[2:]])  # no threshold lies between the two lowest
+    assert (result.difference, result.pvalue) == (0.0, 1.0)
+    assert result.ci_low < 0.0 < result.ci_high
+
+
+def test_the_smallest_pvalues_are_not_zero():
+    rng = np.random.default_rng(2)
+    y = np.arange(5000.0)
+    good, bad = y + rng.normal(size=5000), rng.normal(size=5000) - y
+    result = compare(y, good, bad, metric="kendall")
+    assert 0.0 < result.pvalue <= 1e-300
+    assert "p < 1e-300" in str(result)
+    moderate = compare(y, y + 1e4 * rng.normal(size=5000), rng.normal(size=5000), metric="kendall")
+    assert moderate.z > 8.3
+    assert 0.0 < moderate.pvalue < 1e-15
+
+
+def test_few_rows_that_make_up_the_variance_leave_few_degrees_of_freedom():
+    y = np.arange(50.0)
+    s = y.copy()
+    s[25] = -1.0  # one outlier is all the evidence of error
+    noisy = y + 20 * np.random.default_rng(3).normal(size=50)
+    for score, least, most in ((s, 3.0, 5.0), (noisy, 2.0, 2.2)):
+        found = concordance(y, score)
+        low, centre = (math.log(p / (1 - p)) for p in (found.ci_low, found.estimate))
+        reach = (centre - low) * found.estimate * (1 - found.estimate) / found.se
+        assert least < reach < most
+
+
+GROUPS = np.arange(20) % 7
+
+
+# R 4.2.2, survival 3.5-3, y, s, t, w as Y, S, T, W above, g <- rep(1:7, length.out = 20):
+#   f <- concordance(y ~ s, cluster = g, weights = w); cat(sprintf("%.15g", sqrt(vcov(f))))
+@pytest.mark.parametrize(
+    ("s", "weights", "se"),
+    [
+        (S, None, 0.106974938054579),
+        (S, W, 0.150717046231449),
+        (T, None, 0.0338057796941912),
+        (T, W, 0.0328235081857476),
+    ],
+)
+def test_clustered_errors_are_survivals(s, weights, se):
+    result = concordance(Y, s, metric="kendall", weights=weights, groups=GROUPS)
+    assert result.se == pytest.approx(se, rel=1e-13)
+    assert result.estimate == kendall(Y, s, weights=weights)
+    assert result.n_groups == 7
+    assert "n 20 in 7 groups" in str(result)
+
+
+def test_clustered_comparison_is_survivals_contrast_of_two_fits():
+    """Repeat the contrast of two models of R's mtcars, clustered by carb.
+
+    cc <- concordance(lm(mpg ~ wt, mtcars), lm(mpg ~ hp, mtcars), newdata = mtcars,
+                      cluster = mtcars$carb)
+    k <- c(1, -1); c(k %*% coef(cc), sqrt(k %*% vcov(cc) %*% k))
+    """
+    carb = np.array(list("44112142244333444121122421224682"))
+    result = compare(MPG, -WT, -HP, metric="kendall", groups=carb)
+    assert result.difference == pytest.approx(-0.00408997955010226, rel=1e-12)
+    assert result.se == pytest.approx(0.0234695547048982, rel=1e-12)
+    assert result.n_groups == 6
+
+
+@pytest.mark.parametrize(("metric", "weighting"), FIGURES)
+def test_groups_of_one_row_change_nothing_and_copies_of_a_row_count_once(metric, weighting):
+    options = {"metric": metric, "weighting": weighting}
+    alone = concordance(Y, S, groups=[f"row {i}" for i in range(20)], **options)
+    assert dataclasses.replace(alone, n_groups=None) == concordance(Y, S, **options)
+    if weighting == "triple":
+        y, s, rows = (np.tile(part, 3) for part in (Y, S, np.arange(20)))
+        copied = concordance(y, s, groups=rows, **options)
+        assert copied.se == pytest.approx(concordance(Y, S, **options).se, rel=1e-12)
+        assert compare(y, s, np.tile(T, 3), groups=rows, **options).se == pytest.approx(
+            compare(Y, S, T, **options).se, rel=1e-12
+        )
+
+
+def test_few_groups_have_wide_intervals():
+    many = concordance(Y, S, metric="kendall", groups=GROUPS)
+    few = concordance(Y, S, metric="kendall", groups=np.arange(20) % 2)
+    logit = [math.log(p / (1 - p)) for p in (few.ci_low, few.ci_high)]
+    reach = 2 * stats.t.ppf(0.975, 1) * few.se / (few.estimate * (1 - few.estimate))
+    assert logit[1] - logit[0] >= 0.99 * reach
+    assert few.ci_high - few.ci_low > many.ci_high - many.ci_low
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([1, 2], "one label for each row. Got shape \\(2,\\) for 20 rows"),
+        ([None] + ["a"] * 10 + ["b"] * 9, "groups must not be missing. Got 1 missing of 20"),
+        (np.where(np.arange(20) == 3, np.nan, 1.0), "the first at position 3"),
+        (np.zeros(20), "one label in all 20 rows"),
+    ],
+)
+def test_bad_groups_say_what_is_wrong(groups, message):
+    with pytest.raises(DataError, match=message):
+        concordance(Y, S, groups=groups)
+    with pytest.raises(DataError, match=message):
+        compare(Y, S, T, groups=groups)
 
 
 @pytest.mark.parametrize(("metric", "weighting"), FIGURES)
@@ -277,7 +416,7 @@ def test_results_are_frozen_and_print_in_one_line():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metric": "tau"}, r"metric must be one of 'iauc', 'kendall'. Got 'tau'"),
+        ({"metric": "tau"}, r"metric='tau' is not allowed. Allowed: 'kendall', 'iauc'"),
         ({"metric": "kendal"}, "Did you mean 'kendall'"),
         ({"weighting": "plain"}, "weighting must be one of"),
         ({"alpha": 0.0}, r"alpha must be a number between 0 and 1. Got 0.0"),

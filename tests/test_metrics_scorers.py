@@ -76,7 +76,7 @@ def test_classifiers_rank_by_decision_or_probability(data):
 def test_scorers_survive_pickling_and_compare_equal():
     scorer = get_scorer("iauc")
     assert pickle.loads(pickle.dumps(scorer)) == scorer
-    assert repr(scorer) == "Scorer(name='iauc')"
+    assert repr(scorer) == "MetricScorer(name='iauc')"
 
 
 def test_pandas_in_any_index_order(data):

@@ -1,6 +1,7 @@
 """The fitted model: pruning by hand, tables, text, and what it says of single rows."""
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 
 import crank
+from crank import metrics
 from crank.errors import DataError, OptionError
 
 FORMULA = "y ~ x1 + log(x2) + g"
@@ -53,6 +55,21 @@ def test_the_pruning_table_reads_like_rparts(model):
     chosen = table[table["chosen"].str.contains("cv")].iloc[0]
     assert chosen["n_leaves"] == model.tree.n_leaves
     assert chosen["heldout"] == table["heldout"].max()
+
+
+@pytest.mark.parametrize("order", ["oriented", "rank"])
+@pytest.mark.parametrize("prune", ["cv", None])
+def test_figures_after_pruning_by_hand_are_those_of_the_model(toy, order, prune):
+    m = crank.fit(toy, FORMULA, criterion="kendall", leaf_order=order, prune=prune)
+    table = m.pruning_path()
+    for k, n_leaves in enumerate(table["n_leaves"]):
+        small = m.prune(n_leaves=n_leaves)
+        tau, iauc = (f(toy["y"], small.predict(toy)) for f in (metrics.kendall, metrics.iauc))
+        assert table["training"][k] == pytest.approx(tau, abs=1e-12)
+        shown = str(small.summary())
+        assert "left to right)" not in shown
+        assert re.search(rf"d_tau, training +{tau:.4g}\n", shown)
+        assert small.importance("iauc")["importance"].sum() == pytest.approx(2 * iauc - 1)
 
 
 @pytest.mark.parametrize("order", ["oriented", "rank"])
@@ -127,7 +144,8 @@ def test_augment_keeps_the_kind_of_frame_and_its_index(toy, model):
     shuffled = toy.sample(frac=1, random_state=0)
     out = model.augment(shuffled)
     assert out.index.equals(shuffled.index)
-    assert list(out)[-4:] == [".score", ".leaf", ".quantile", ".median"]
+    added = [".score", ".leaf", ".quantile", ".median", ".lower", ".upper"]
+    assert list(out)[-6:] == added
     np.testing.assert_array_equal(out[".score"], model.predict(shuffled))
     other = model.augment(pl.DataFrame(toy.to_dict(orient="list")))
     assert isinstance(other, pl.DataFrame)
@@ -150,11 +168,20 @@ def test_evaluate_is_the_metrics_on_new_rows(toy, model):
         model.evaluate(toy.drop(columns="y"))
 
 
+def test_quartiles_of_the_leaf_are_predictions(toy, model):
+    leaf = model.predict(toy, "leaf")
+    table = model.tidy()
+    for type, column in (("lower", "y_lower"), ("upper", "y_upper")):
+        np.testing.assert_array_equal(model.predict(toy, type), table[column][leaf])
+    inside = (toy["y"] >= model.predict(toy, "lower")) & (toy["y"] <= model.predict(toy, "upper"))
+    assert 0.4 < inside.mean() < 0.75
+
+
 def test_models_cannot_be_changed(model):
     with pytest.raises(AttributeError):
         model.tree = None
 
 
 def test_repr_is_one_line(model):
-    assert repr(model).startswith("<RankingModel 'y ~ x1 + log(x2) + g'")
+    assert repr(model).startswith("<TreeModel 'y ~ x1 + log(x2) + g'")
     assert "\n" not in repr(model)

@@ -3,14 +3,14 @@
 import pytest
 
 from crank.errors import CrankError, OptionError
-from crank.options import TreeOptions
+from crank.rankers.options import TreeOptions
 
 
 @pytest.mark.parametrize(
     ("option", "value", "says"),
     [
         ("criterion", "kendal", "Did you mean 'kendall'?"),
-        ("criterion", None, "Allowed: crank, kendall, iauc, spearman"),
+        ("criterion", None, "Allowed: auto, crank, kendall, iauc, spearman"),
         ("max_depth", 0, "an integer from 1 to 50"),
         ("max_depth", 51, "an integer from 1 to 50"),
         ("max_depth", 2.5, "max_depth=2.5"),

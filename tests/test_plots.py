@@ -13,11 +13,10 @@ import crank
 from crank.errors import DataError, MissingExtraError, OptionError
 from crank.report import plots
 from crank.report.plot_layout import fold
-from crank.report.plot_terms import feature_rows
+from crank.report.plot_terms import dependence
 
 matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402  the backend comes first
+from matplotlib import pyplot as plt  # noqa: E402  without it, the tests are skipped
 from matplotlib.figure import Figure  # noqa: E402
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -28,7 +27,6 @@ DIAMONDS = "price ~ log(carat) + cut + color + clarity + depth + table"
 def settings_stay_as_they_are():
     before = dict(matplotlib.rcParams)
     yield
-    plt.close("all")
     assert dict(matplotlib.rcParams) == before
 
 
@@ -80,14 +78,14 @@ def check_tree(ax, m):
         assert extent.x1 <= home[0].x1 + 1, text.get_text()
 
 
-@pytest.mark.parametrize("n_leaves", [1, 2, 3, 8, 31])
+@pytest.mark.parametrize("n_leaves", [1, 2, 3, 8, 31, 64])
 def test_tree_is_readable_at_any_size(split, n_leaves):
     grown = crank.fit(split[0], DIAMONDS, criterion="kendall", max_depth=7, prune=None)
     m = grown.prune(n_leaves=n_leaves)
     assert m.tree.n_leaves == n_leaves
     ax = m.plot()
     check_tree(ax, m)
-    assert ax.figure.get_size_inches()[0] < 26
+    assert ax.figure.get_size_inches().max() < 20
     sizes = {text.get_fontsize() for text in ax.texts if text.get_zorder() == 4}
     assert min(sizes) >= 7.9
 
@@ -120,11 +118,34 @@ def test_tree_shows_rules_counts_and_leaves_in_their_order(model):
     boxes = tree_patches(ax)
     brightness = [sum(boxes[f"leaf {k}"].get_facecolor()[:3]) for k in range(model.tree.n_leaves)]
     assert brightness == sorted(brightness)
-    place = [
-        boxes[f"leaf {model.tree.leaf_of_node[i]}"].get_x() for i in model.tree.oriented_leaves
-    ]
+    named = [boxes[f"leaf {model.tree.leaf_of_node[i]}"] for i in model.tree.oriented_leaves]
+    place = [(box.get_x(), -box.get_y()) for box in named]  # in a row, or one below another
     assert place == sorted(place)
     assert shown.count("yes") == shown.count("no") == model.tree.n_leaves - 1
+
+
+def test_a_drawing_ends_at_the_depth_that_was_asked_for(model):
+    ax = model.plot(max_depth=2)
+    boxes, _ = drawn_boxes(ax)
+    shown = [name for name in boxes if not name.startswith("node")]
+    assert len(shown) == 4
+    covered = []
+    for name in shown:
+        covered += map(int, name.split()[1:])
+    assert sorted(covered) == list(range(model.tree.n_leaves))
+    assert {"n 1,500", "yes", "no"} <= {text.get_text() for text in ax.texts}
+    assert len(tree_patches(model.plot(max_depth=50))) == len(tree_patches(model.plot()))
+    with pytest.raises(OptionError, match="max_depth=0"):
+        model.plot(max_depth=0)
+
+
+def test_leaves_of_a_cut_branch_that_are_not_neighbours_are_counted(ames):
+    m = crank.fit(
+        ames, "price ~ Neighborhood + area", criterion="kendall", leaf_order="rank", prune=None,
+        max_depth=5,
+    )  # fmt: skip
+    names = [text.get_text() for text in m.plot(max_depth=2).texts]
+    assert any(name.endswith(" leaves") for name in names)
 
 
 def test_dollar_signs_in_names_are_not_mathematics(toy):
@@ -189,6 +210,12 @@ def test_profile_draws_the_aucs_and_the_line_of_chance(model, split):
     x, auc = ax.lines[0].get_data()
     assert set(zip(x, auc, strict=True)) <= set(zip(profile.quantile, profile.auc, strict=True))
     assert min(x[0], 1 - x[-1]) * len(test) >= 10
+    around = ax.collections[0].get_paths()[0].vertices
+    assert (around[:, 0].min(), around[:, 0].max()) == (x[0], x[-1])
+    for quantile, height in zip(x, auc, strict=True):
+        at = around[around[:, 0] == quantile, 1]
+        assert at.min() <= height <= at.max()
+    assert len(x) <= 50
     assert list(ax.lines[1].get_ydata()) == [0.5, 0.5]
     assert len(ax.collections) == 1
     assert not model.plot_profile(test, band=False).collections
@@ -231,6 +258,17 @@ def test_leaves_are_boxplots_in_order(model, split):
     assert labels == [[str(k), str((leaf == k).sum())] for k in range(6)]
 
 
+def test_few_rows_of_a_leaf_are_points(model, split):
+    leaf = model.predict(split[1], "leaf")
+    few = split[1][leaf == 0].iloc[:3]
+    ax = model.plot_leaves(pd.concat([few, split[1][leaf == 1]]))
+    points = {line.get_gid(): line for line in ax.lines if line.get_gid()}
+    assert sorted(points["rows 0"].get_ydata()) == sorted(few["price"])
+    assert "rows 1" not in points
+    visible = [patch.get_gid() for patch in ax.patches if patch.get_visible()]
+    assert visible == ["leaf 1"]
+
+
 def test_a_leaf_that_no_row_reaches_keeps_its_place(model, split):
     best = split[1][model.predict(split[1], "leaf") == 0]
     ax = model.plot_leaves(best)
@@ -250,8 +288,32 @@ def test_calibration_draws_mean_quantiles_of_training_and_test(model, split):
     np.testing.assert_allclose(points[:, 1], expected)
 
 
+def test_labels_of_axes_are_whole(split):
+    name = "price_of_the_stone_in_dollars_of_that_year"
+    rows = split[0].iloc[:600].rename(columns={"price": name})
+    m = crank.fit(rows, f"{name} ~ carat + cut", max_depth=3, prune=None)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    for ax in (
+        m.diagnose(rows).plot(), m.plot_profile(rows), m.plot_score("carat", rows, type="median"),
+        m.plot_importance(), m.plot_leaves(rows), m.plot_calibration(rows), m.plot_iroc(rows),
+    ):  # fmt: skip
+        canvas = FigureCanvasAgg(ax.figure)
+        canvas.draw()
+        for label in (ax.xaxis.label, ax.yaxis.label):
+            if not label.get_text():
+                continue
+            extent = label.get_window_extent(canvas.get_renderer())
+            assert extent.x0 >= 0, label.get_text()
+            assert extent.y0 >= 0, label.get_text()
+            assert extent.x1 <= ax.figure.bbox.x1, label.get_text()
+            assert extent.y1 <= ax.figure.bbox.y1, label.get_text()
+
+
 def test_importance_bars_are_the_table_and_add_up(model):
     ax = model.plot_importance()
+    total = model.importance()["importance"].sum()
+    assert ax.get_xlabel() == f"part of the tree's Kendall's τ = {total:.3f}, training rows"
     table = model.importance()
     widths = [patch.get_width() for patch in ax.patches]
     assert sum(widths) == pytest.approx(table["importance"].sum())
@@ -261,15 +323,29 @@ def test_importance_bars_are_the_table_and_add_up(model):
     assert sum(patch.get_width() for patch in few.patches) == pytest.approx(sum(widths))
 
 
-def test_score_over_a_number_follows_predict(model, split):
-    test = split[1]
-    x, score = model.plot_score("carat", test).lines[0].get_data()
+def test_score_over_a_number_is_the_average_over_the_rows(model, split):
+    test = split[1].iloc[:120]
+    ax = model.plot_score("carat", test)
+    x, score = ax.lines[-1].get_data()
     assert (x[0], x[-1]) == (test["carat"].min(), test["carat"].max())
-    _, rows = feature_rows(model, "carat", test)
-    frame = pd.DataFrame(rows)
-    np.testing.assert_array_equal(score, model.predict(frame))
-    assert frame["clarity"].unique().tolist() == [test["clarity"].mode()[0]]
-    assert frame["depth"].unique().tolist() == [np.sort(test["depth"])[(len(test) - 1) // 2]]
+    for k in (0, 77, len(x) - 1):
+        expected = model.predict(test.assign(carat=x[k]))
+        np.testing.assert_allclose(score[k], expected.mean())
+        np.testing.assert_array_equal(
+            dependence(model, "carat", test, "score").predicted[k], expected
+        )
+    assert len(ax.lines) == 40 + 2
+    assert len(model.plot_score("carat", test, rows=0).lines) == 2
+    assert ax.get_title() == "average over 120 rows, and 40 of them"
+
+
+def test_rows_without_some_value_are_averaged_as_they_are(ames):
+    some = ames.iloc[:300]
+    m = crank.fit(some, "price ~ `Garage.Type` + area", max_depth=3, prune=None)
+    found = dependence(m, "area", some, "median")
+    expected = m.predict(some.assign(area=found[0][10]), "median")
+    rows = np.unique(np.linspace(0, 299, 250).astype(int))
+    np.testing.assert_array_equal(found.predicted[10], expected[rows])
 
 
 def test_score_over_categories_names_them(model, split):
@@ -284,7 +360,7 @@ def test_score_over_few_numbers_and_booleans_shows_values_that_occur(toy):
     m = crank.fit(frame, "y ~ C(k) + flag + x1", max_depth=3, prune=None)
     assert [label.get_text() for label in m.plot_score("k", frame).get_xticklabels()] == list("012")
     assert len(m.plot_score("flag", frame).get_xticklabels()) == 2
-    assert len(m.plot_score("x1", frame).lines[0].get_xdata()) == 1000
+    assert len(m.plot_score("x1", frame).lines[0].get_xdata()) == 200
 
 
 def test_wrong_features_and_types_are_named(model, split):
@@ -334,6 +410,8 @@ def test_without_matplotlib_the_extra_is_named(model, monkeypatch):
 
 
 def test_importing_the_plots_does_not_import_matplotlib():
-    code = "import sys, crank.report.plots, crank.diagnose; print('matplotlib' in sys.modules)"
+    code = (
+        "import sys, crank.report.plots, crank.judging.diagnose; print('matplotlib' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

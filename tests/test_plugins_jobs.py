@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crank.criteria import get_criterion
-from crank.grow import grow
+from crank.fitting.grow import grow
 from crank.plugins.base import TrainingMatrix
 from crank.plugins.registry import get_learner
 from crank.ranks import rank

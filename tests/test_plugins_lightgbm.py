@@ -61,9 +61,9 @@ def test_values_at_thresholds_and_one_step_beside_them_go_the_same_way():
     X, label, weight = sample(400)
     booster = train(X, label, weight, LightGBM().settings(400), 30)
     rule = trees_rule(booster)
-    inner = np.flatnonzero(rule.low != np.arange(len(rule.low)))
+    inner = np.flatnonzero(rule.nodes.inner)
     at = np.zeros((len(inner), 4))
-    at[np.arange(len(inner)), rule.feature[inner]] = rule.threshold[inner]
+    at[np.arange(len(inner)), rule.nodes.column[inner]] = rule.nodes.threshold[inner]
     for batch in (at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf)):
         np.testing.assert_allclose(
             rule.decision(batch), booster.predict(batch, raw_score=True), rtol=1e-12, atol=1e-12
@@ -98,9 +98,8 @@ def test_credit_is_the_share_of_gain():
 
 
 def test_nothing_to_learn_gives_none():
-    X, label, weight = sample(40)
+    _, label, weight = sample(40)
     assert fit(LightGBM(), np.ones((40, 2)), label, weight) is None
-    assert fit(LightGBM(), X, label, np.where(label > 0, weight, 0.0)) is None
 
 
 def test_importing_the_learner_and_reading_rules_needs_no_lightgbm():

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from crank.errors import DataError
+import crank
+from crank.errors import DataError, OptionError
 from crank.plugins.base import TrainingMatrix
 from crank.plugins.linear import LinearRule, place_bias
 from crank.plugins.logistic import Logistic
@@ -229,17 +230,17 @@ def test_columns_without_a_say_are_left_out():
 
 
 def test_nothing_to_learn_gives_none():
-    X, label, _ = sample(20, 2)
+    _, label, _ = sample(20, 2)
     for learner in (Logistic(), SupportVector(kernel="linear"), SupportVector()):
         assert fit(learner, np.ones((20, 2)), label) is None
-        assert fit(learner, X, label, np.where(label > 0, 1.0, 0.0)) is None
 
 
 def test_credit_is_the_share_of_standardised_coefficients():
     rule = LinearRule.of(Standardiser(np.zeros(3), np.ones(3)), np.array([3.0, 0.0, -1.0]), 0.0)
     assert rule.credit() == {0: 0.75, 2: 0.25}
-    assert rule.describe(["a", "b", "c"]) == "3 a − 1 c > 0, standardised"
-    assert rule.describe_right(["a", "b", "c"]) == "3 a − 1 c ≤ 0, standardised"
+    means = "[missing: a as 0, c as 0]"
+    assert rule.describe(["a", "b", "c"]) == f"3 a - 1 c > 0 {means}"
+    assert rule.describe_right(["a", "b", "c"]) == f"3 a - 1 c <= 0 {means}"
 
 
 @pytest.mark.parametrize(
@@ -269,3 +270,20 @@ def test_damaged_rules_are_refused(field, value):
     del stored[field]
     with pytest.raises(DataError, match="lacks the field"):
         LinearRule.from_dict(stored)
+
+
+@pytest.mark.parametrize("learner", ["logistic", "svm"])
+def test_factors_of_thousands_of_levels_are_refused_before_any_work(learner, monkeypatch):
+    from crank.design.spec import DesignSpec
+
+    rng = np.random.default_rng(0)
+    data = {"g": [f"l{i}" for i in rng.integers(0, 5000, 20_000)], "y": rng.normal(size=20_000)}
+    monkeypatch.setattr(DesignSpec, "matrix", None)  # calling it would be the work
+    message = r"49\d\d columns for 20000 rows are too many .* about 2000 columns. Join rare levels"
+    with pytest.raises(OptionError, match=message):
+        crank.fit(data, "y ~ g", learner=learner)
+
+
+def test_wide_matrices_of_few_rows_are_no_burden():
+    Logistic().check_size(100, 50_000)
+    Logistic().check_size(50_000_000, 200)

@@ -46,6 +46,7 @@ def publish(folder, distribution, name, source, version="1.0", attribute="Mine")
     (info / "METADATA").write_text(metadata, encoding="utf-8")
     points = f"[crank.learners]\n{name} = {module}:{attribute}\n"
     (info / "entry_points.txt").write_text(points, encoding="utf-8")
+    importlib.invalidate_caches()  # they see what is new by its time, which moves in steps
 
 
 @pytest.fixture
@@ -199,7 +200,6 @@ def test_a_plugin_installed_meanwhile_is_found(site):
     with pytest.raises(UnknownLearnerError):
         get_learner("mine")
     publish(site, "my-plugin", "mine", GOOD)
-    importlib.invalidate_caches()
     learner = get_learner("mine", {"C": 2.0})
     assert learner.C == 2.0
     assert name_of(learner) == "mine"
@@ -225,10 +225,10 @@ def test_names_of_learners():
         ("logistic", {"C": float("nan")}, ["C of Logistic is nan"]),
         ("svm", {"kernel": "lineal"}, ["'rbf', 'linear'", "Did you mean 'linear'?"]),
         ("svm", {"gamma": "auto"}, ["gamma of SupportVector is 'auto'"]),
-        ("tree", {"max_depth": 0}, ["max_depth", "whole number from 1 on"]),
+        ("tree", {"max_depth": 0}, ["max_depth", "an integer from 1 up"]),
         ("tree", {"max_depth": 2.5}, ["max_depth", "2.5"]),
-        ("lightgbm", {"num_leaves": 1}, ["num_leaves", "from 2 on"]),
-        ("lightgbm", {"reg_lambda": -1}, ["reg_lambda", "from 0 on"]),
+        ("lightgbm", {"num_leaves": 1}, ["num_leaves", "from 2 up"]),
+        ("lightgbm", {"reg_lambda": -1}, ["reg_lambda", "from 0 up"]),
     ],
 )
 def test_bad_parameters_say_what_is_allowed(name, params, parts):

@@ -30,7 +30,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from crank.criteria import get_criterion
 from crank.errors import DataError, OptionError
-from crank.grow import grow
+from crank.fitting.grow import grow
 from crank.plugins.base import NotExportableError, TrainingMatrix
 from crank.plugins.linear import LinearRule
 from crank.plugins.sklearn import EstimatorRule, SklearnLearner, takes_nan, weight_keyword
@@ -209,10 +209,11 @@ def test_weights_reach_the_last_step_and_through_searches():
 
 def test_classifiers_without_weights_see_resampled_rows():
     X, label, _ = sample()
-    weight = np.where(np.arange(200) < 100, 1.0, 0.0)
+    weight = np.where(np.arange(200) < 100, 1.0, 1e-12)
     rule = fit(KNeighborsClassifier(1), X, label, weight)
     np.testing.assert_array_equal(np.sign(rule.decision(X[:100])), label[:100])
-    assert rule.estimator.n_samples_fit_ == 100
+    seen = {tuple(row) for row in rule.estimator._fit_X}
+    assert seen == {tuple(row) for row in X[:100]}
 
 
 def test_random_state_comes_from_the_tree_unless_it_is_set():

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from crank.criteria import get_criterion
-from crank.grow import grow
+from crank.fitting.grow import grow
+from crank.growing.tree import Tree
+from crank.metrics.figures import IAUC, KENDALL, get_figure
 from crank.plugins.base import TrainingMatrix
 from crank.plugins.stump import Stump
-from crank.prune import weakest_links
+from crank.rankers.pruning import weakest_links
 from crank.ranks import rank
-from crank.tree import Tree
 
 
 def make_tree(seed=0, n=200, depth=5, criterion="kendall", weighted=False, min_leaf=5):
@@ -48,20 +49,20 @@ def naive_figure(y, s, metric, weight=None):
 @pytest.mark.parametrize("criterion", ["crank", "kendall", "iauc", "spearman"])
 def test_every_subtrees_training_figure_equals_reevaluation(metric, weighted, criterion):
     tree, X, y, weight = make_tree(criterion=criterion, weighted=weighted)
-    path = weakest_links(tree, metric)
+    path = weakest_links(tree, get_figure(metric))
     assert len(path.steps) > 3
     for k, step in enumerate(path.steps):
         subtree = path.subtree(k)
         assert subtree.n_leaves == step.n_leaves
         expected = naive_figure(y, subtree.score(X), metric, weight)
         assert step.figure == pytest.approx(expected, abs=1e-12)
-        assert subtree.figure(metric) == pytest.approx(expected, abs=1e-12)
+        assert subtree.figure(get_figure(metric)) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["kendall", "iauc"])
 def test_pruning_path_is_nested_and_prices_increase(metric):
     tree, *_ = make_tree(seed=3)
-    path = weakest_links(tree, metric)
+    path = weakest_links(tree, get_figure(metric))
     cells = [{(n.depth, n.place) for n in path.subtree(k).nodes} for k in range(len(path.steps))]
     assert all(small < large for large, small in itertools.pairwise(cells))
     assert all(a < b for a, b in itertools.pairwise(path.alphas))
@@ -81,18 +82,18 @@ def all_subtrees(tree: Tree, index: int = 0):
 
 def test_each_step_is_the_best_of_all_subtrees_at_its_price():
     tree, *_ = make_tree(seed=1, n=120, depth=3)
-    path = weakest_links(tree, "kendall")
+    path = weakest_links(tree, KENDALL)
     subtrees = [tree.collapse(set(cut)) for cut in all_subtrees(tree)]
     assert len(subtrees) > 20
     for k, price in enumerate(path.typical_alphas[:-1]):
-        worth = [t.figure("kendall") - price * t.n_leaves for t in subtrees]
+        worth = [t.figure(KENDALL) - price * t.n_leaves for t in subtrees]
         mine = path.steps[k].figure - price * path.steps[k].n_leaves
         assert mine == pytest.approx(max(worth), abs=1e-12)
 
 
 def test_steps_are_found_by_price_and_by_leaves():
     tree, *_ = make_tree(seed=2)
-    path = weakest_links(tree, "kendall")
+    path = weakest_links(tree, KENDALL)
     for k, step in enumerate(path.steps):
         assert path.step_at_alpha(step.alpha) == k
         assert path.step_with_leaves(step.n_leaves) == k
@@ -116,24 +117,24 @@ def test_branches_without_gain_go_before_the_first_step():
         max_depth=4,
         min_samples_leaf=1,
     )
-    path = weakest_links(tree, "kendall")
+    path = weakest_links(tree, KENDALL)
     first = path.subtree(0)
     for index, node in first.walk():
         if not node.is_leaf:
-            branch = sum(n.gain_kendall for _, n in first.walk(index))
+            branch = sum(n.gain(KENDALL) for _, n in first.walk(index))
             assert branch > 0
 
 
 def test_a_tree_of_one_leaf_has_one_step():
     tree, *_ = make_tree()
-    path = weakest_links(tree.collapse({0}), "iauc")
+    path = weakest_links(tree.collapse({0}), IAUC)
     assert [step.n_leaves for step in path.steps] == [1]
 
 
 def test_pruning_never_changes_the_order_of_scores():
     tree, X, *_ = make_tree(seed=4)
     full = tree.score(X)
-    path = weakest_links(tree, "iauc")
+    path = weakest_links(tree, IAUC)
     for k in range(len(path.steps)):
         pruned = path.subtree(k).score(X)
         worse = full[:, None] < full[None, :]

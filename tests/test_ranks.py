@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crank import ranks
@@ -27,7 +27,7 @@ def test_ranks_agree_with_naive_counts(values, seed):
     w = np.random.default_rng(seed).integers(1, 5, len(y)).astype(float)
     for weight in (None, w):
         r = rank(y, weight)
-        mass = np.ones(len(y)) if weight is None else weight
+        mass = np.ones(len(y)) if weight is None else weight / r.unit
         assert (np.diff(r.y) >= 0).all()
         assert (y[r.row] == r.y).all()
         assert (mass[r.row] == r.weight).all()
@@ -36,7 +36,7 @@ def test_ranks_agree_with_naive_counts(values, seed):
         assert r.pairs == naive_pairs(y, mass)
         assert r.triples == naive_triples(y, mass)
         assert r.tied == (len(set(values)) < len(values))
-        assert r.unweighted == (weight is None)
+        assert r.unweighted == (weight is None or len(set(weight)) == 1)
 
 
 @given(tied)
@@ -56,7 +56,6 @@ def test_many_ties_sort_like_a_stable_sort():
     assert (rank(y).row == np.argsort(y, kind="stable")).all()
 
 
-@settings(deadline=None)  # the first call loads the compiler
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60))
 def test_the_compiled_sort_is_a_stable_sort(values):
     y = np.array(values)

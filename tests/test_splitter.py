@@ -5,11 +5,11 @@ import pytest
 
 from crank.criteria import get_criterion
 from crank.errors import PluginError
-from crank.grow import grow
+from crank.fitting.grow import grow
 from crank.kernels.exact import best_cut
 from crank.plugins.base import SplitLearner, SplitRule, TrainingMatrix
+from crank.plugins.nodewise import in_order, orient
 from crank.ranks import rank
-from crank.splitter import in_order, orient
 
 
 class Column(SplitRule):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crank.design.table import Table
 from crank.errors import DataError
+from crank.frames.table import Table
 
 COLUMNS = {
     "float": [1.5, None, 3.0],
@@ -175,7 +175,7 @@ def test_decimals_are_numbers():
         np.testing.assert_array_equal(Table.read(data).numeric("x"), [1.5, np.nan])
 
 
-def test_dates_are_refused_only_when_they_are_used():
+def test_dates_are_days():
     day = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
     for data in (
         pd.DataFrame({"x": [1, 2], "day": pd.to_datetime(day)}),
@@ -184,12 +184,26 @@ def test_dates_are_refused_only_when_they_are_used():
         {"x": [1, 2], "day": pl.Series(day)},
     ):
         table = Table.read(data)
+        assert table.kind("day") == "date"
+        np.testing.assert_array_equal(table.days("day"), [18262, 18263])
+        assert not table.missing("day").any()
+        assert len(table.codes("day")[1]) == 2
+        with pytest.raises(DataError, match=r"'day' holds dates .* where numbers are needed"):
+            table.numeric("day")
+        with pytest.raises(DataError, match=r"'x' has dtype .* where dates are needed"):
+            table.days("x")
+
+
+def test_columns_that_no_formula_takes_are_refused_only_when_they_are_used():
+    for data in (
+        pd.DataFrame({"x": [1, 2], "t": pd.to_timedelta([1, 2], unit="D")}),
+        pl.DataFrame({"x": [1, 2], "t": [datetime.timedelta(1), datetime.timedelta(2)]}),
+    ):
+        table = Table.read(data)
         np.testing.assert_array_equal(table.numeric("x"), [1, 2])
         for use in (table.kind, table.numeric, table.codes, table.missing):
-            with pytest.raises(
-                DataError, match=r"'day' has dtype .*(?i:date).*leave it out.*- day"
-            ):
-                use("day")
+            with pytest.raises(DataError, match=r"'t' has dtype .*cannot use.*durations to a num"):
+                use("t")
 
 
 @pytest.mark.parametrize(
@@ -252,7 +266,7 @@ def test_a_frame_of_one_type_is_read_as_column_by_column(monkeypatch, dtype, n):
     if dtype.startswith("float") and n > 1:
         frame.iloc[1, 0] = np.nan
     at_once = Table.read(frame)
-    monkeypatch.setattr("crank.design.table.FEW_VALUES", -1)
+    monkeypatch.setattr("crank.frames.table.FEW_VALUES", -1)
     one_by_one = Table.read(frame)
     assert at_once.names == one_by_one.names == ("a", "2", "c")
     assert at_once.n_rows == one_by_one.n_rows == n

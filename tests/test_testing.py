@@ -26,6 +26,7 @@ class Good(Logistic):
 
     description = "good"
     rule = Rule
+    takes_monotone = False
 
     def fit(self, X, label, weight, *, rng):
         found = super().fit(X, label, weight, rng=rng)
@@ -191,6 +192,7 @@ LEARNERS = {
         "takes missing values",
         changed_fit(lambda self, X, y, w: (X if np.isfinite(X).all() else None, y, w)),
     ),
+    "a promise about directions": ("keeps directions", {"takes_monotone": True}),
     "a promise about categories": ("takes categories", {"takes_categories": True}),
     "no ear for weights": (
         "hears weights",
@@ -258,7 +260,7 @@ def test_the_error_lists_every_failure_with_its_remedy():
 def test_the_report_is_plain_and_frozen():
     report = check_learner(Good())
     assert isinstance(report, Report)
-    assert str(report).startswith("Good: 17 checks passed, 1 skipped, 0 failed.")
+    assert str(report).startswith("Good: 17 checks passed, 2 skipped, 0 failed.")
     assert "takes categories: takes_categories is False." in str(report)
     with pytest.raises(dataclasses.FrozenInstanceError):
         report.failures = ()

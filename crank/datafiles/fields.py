@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -41,12 +42,14 @@ def as_column(fields: Sequence[str], expected: Expected, name: str, first_row: i
     >>> as_column(["01", "NA"], Expected("text"), "zip", 1)
     array(['01', None], dtype=object)
     """
-    if expected.sort == "text":
+    if expected.type == "text":
         marks = MISSING_MARKS - expected.texts
         column = np.empty(len(fields), dtype=object)
         column[:] = [None if field in marks else field for field in fields]
         return column
-    if expected.sort == "number":
+    if expected.type == "date":
+        return _dates(fields, name, first_row)
+    if expected.type == "number":
         try:
             # Python's float() reads 1_000, which no data file means
             if "_" not in "\n".join(fields):
@@ -55,6 +58,18 @@ def as_column(fields: Sequence[str], expected: Expected, name: str, first_row: i
             pass
         return _parsed(fields, name, first_row, None)
     return _parsed(fields, name, first_row, _BOOLEANS)
+
+
+def _dates(fields: Sequence[str], name: str, first_row: int) -> NDArray[np.object_]:
+    """Read dates and times in ISO format, missing ones as None."""
+    column = np.empty(len(fields), dtype=object)
+    for k, field in enumerate(fields):
+        try:
+            absent = field in MISSING_MARKS or field == "NaT"
+            column[k] = None if absent else datetime.fromisoformat(field.strip())
+        except ValueError:
+            raise _wrong(field, name, first_row + k, "a date such as 2020-12-31") from None
+    return column
 
 
 def _parsed(
@@ -75,9 +90,13 @@ def _parsed(
                 column[k] = float(field)
         except (KeyError, ValueError):
             needed = "a number" if words is None else "true or false"
-            raise DataError(
-                f"column {name!r} holds {field[:60]!r} in row {first_row + k} (counted from 1, "
-                f"below the header), where the model needs {needed}. Correct the file, or leave "
-                f"the field empty if the value is missing."
-            ) from None
+            raise _wrong(field, name, first_row + k, needed) from None
     return column
+
+
+def _wrong(field: str, name: str, row: int, needed: str) -> DataError:
+    return DataError(
+        f"column {name!r} holds {field[:60]!r} in row {row} (counted from 1, below the header), "
+        f"where the model needs {needed}. Correct the file, or leave the field empty if the "
+        f"value is missing."
+    )

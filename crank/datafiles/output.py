@@ -121,7 +121,7 @@ def _plain(values: Any) -> Sequence[Any]:
     """Take an array or a library's column as Python values."""
     for method in ("tolist", "to_pylist", "to_list"):
         if hasattr(values, method):
-            plain: Sequence[Any] = getattr(values, method)()
-            return plain
+            listed: Sequence[Any] = getattr(values, method)()
+            return listed
     taken: Sequence[Any] = values
     return taken

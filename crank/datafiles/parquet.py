@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from crank.design.table import unknown_column
 from crank.errors import DataError, MissingExtraError
+from crank.frames.table import unknown_column
 
 
 def engine() -> str:

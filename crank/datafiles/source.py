@@ -16,8 +16,8 @@ from crank.datafiles.expected import Expected
 from crank.datafiles.fields import as_column
 from crank.datafiles.formats import UNPACKING_ERRORS, delimiter_of, format_of, open_text
 from crank.datafiles.parquet import open_parquet, read_parquet
-from crank.design.table import unknown_column
 from crank.errors import DataError, listed
+from crank.frames.table import unknown_column
 
 
 @dataclass(frozen=True)

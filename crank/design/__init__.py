@@ -1,1 +1,1 @@
-"""Designs: raw columns in, numbers out, by a specification that is plain data."""
+"""Designs: raw columns in, numbers out, by a specification that holds no code."""

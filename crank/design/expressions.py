@@ -1,4 +1,4 @@
-"""Expressions over columns as plain data: a fixed set of operations in postfix order.
+"""Expressions over columns, stored as data: a fixed set of operations in postfix order.
 
 An expression is a tuple of steps for a stack machine: ``log(x) + 1`` is ``column x, log,
 constant 1, add``. A flat list needs no recursion to check, to store or to run, so a hostile file
@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.design.columns import Kind
 from crank.design.operations import OPERATIONS
 from crank.errors import DataError, FormulaError, listed
+from crank.frames.columns import Kind
 
+_LARGEST = sys.float_info.max
 Mask: TypeAlias = NDArray[np.bool_]
 Function: TypeAlias = Callable[..., Any]
 
@@ -25,9 +27,11 @@ Function: TypeAlias = Callable[..., Any]
 class Step(NamedTuple):
     """One operation; what it needs besides the stack is in ``given``.
 
-    ``column`` (name), ``constant`` (number or boolean), ``among`` (name, texts: true where the
-    category is one of them), ``call`` (function's name, number of arguments), or a name of
-    `OPERATIONS`, which needs nothing.
+    ``column`` (name), ``days`` (name of a column of dates: days since 1970-01-01), ``constant``
+    (number or boolean), ``among`` (name, texts: true where the category is one of them), ``cut``
+    (breaks, whether intervals are closed on the right, whether the outermost value belongs to
+    them: the number of the value's interval), ``call`` (function's name, number of arguments),
+    or a name of `OPERATIONS`, which needs nothing.
     """
 
     op: str
@@ -35,6 +39,7 @@ class Step(NamedTuple):
 
 
 Steps: TypeAlias = tuple[Step, ...]
+_READING = ("column", "days", "among")
 
 
 class Value(NamedTuple):
@@ -49,6 +54,9 @@ class Source(Protocol):
 
     def number(self, name: str) -> Value:
         """Read a column of numbers."""
+
+    def days(self, name: str) -> Value:
+        """Read a column of dates as days since 1970-01-01."""
 
     def among(self, name: str, texts: Sequence[str]) -> Value:
         """Say for each row whether a category is one of these."""
@@ -65,7 +73,7 @@ def evaluate(steps: Steps, source: Source) -> Value:
     Examples
     --------
     >>> from crank.design.reader import Reader
-    >>> from crank.design.table import Table
+    >>> from crank.frames.table import Table
     >>> source = Reader(Table.read({"x": [1.0, 4.0]}))
     >>> evaluate((Step("column", ("x",)), Step("sqrt")), source).values
     array([1., 2.])
@@ -76,6 +84,10 @@ def evaluate(steps: Steps, source: Source) -> Value:
             match step.op:
                 case "column":
                     stack.append(source.number(*step.given))
+                case "days":
+                    stack.append(source.days(*step.given))
+                case "cut":
+                    stack.append(_cut(stack.pop(), *step.given))
                 case "constant":
                     stack.append(Value(np.asarray(step.given[0])))
                 case "among":
@@ -108,6 +120,20 @@ def _either(values: Sequence[Value]) -> Mask | None:
     return np.asarray(np.logical_or.reduce(masks))
 
 
+def _cut(value: Value, breaks: Sequence[float], right: bool, outermost: bool) -> Value:
+    """Find the number of each value's interval; outside of all intervals it is missing."""
+    x = value.values.astype(np.float64, copy=False)
+    number = np.searchsorted(breaks, x, side="left" if right else "right") - 1
+    last = len(breaks) - 2
+    if outermost:
+        end, interval = (breaks[0], 0) if right else (breaks[-1], last)
+        number = np.where(x == end, interval, number)
+    missing = (number < 0) | (number > last) | np.isnan(x)
+    if value.missing is not None:
+        missing |= value.missing
+    return Value(number.astype(np.float64), missing if missing.any() else None)
+
+
 def _call(name: str, function: Function, arguments: Sequence[Value]) -> Value:
     given = [a.values for a in arguments]
     rows = np.broadcast_shapes(*(g.shape for g in given))
@@ -128,7 +154,7 @@ def _call(name: str, function: Function, arguments: Sequence[Value]) -> Value:
 
 def columns_of(steps: Steps) -> tuple[str, ...]:
     """List the raw columns that the steps read, in order of first use."""
-    return tuple(dict.fromkeys(s.given[0] for s in steps if s.op in ("column", "among")))
+    return tuple(dict.fromkeys(s.given[0] for s in steps if s.op in _READING))
 
 
 def functions_of(steps: Steps) -> tuple[str, ...]:
@@ -148,9 +174,15 @@ def check(steps: Steps, kinds: Mapping[str, Kind], term: str) -> Kind:
     for op, given in steps:
         if op == "column":
             kind = kinds[given[0]]
-            if kind == "category":
-                raise _needs(term, f"column {given[0]!r} holds categories", "numbers")
+            if kind in ("category", "date"):
+                holds = "categories" if kind == "category" else "dates"
+                raise _needs(term, f"column {given[0]!r} holds {holds}", "numbers")
             stack.append(kind)
+            continue
+        if op == "days":
+            if kinds[given[0]] != "date":
+                raise _needs(term, f"column {given[0]!r} holds none", "dates")
+            stack.append("number")
             continue
         if op == "constant":
             stack.append("boolean" if isinstance(given[0], bool) else "number")
@@ -185,7 +217,7 @@ def operand_start(steps: Sequence[Step]) -> int:
     while needed:
         at -= 1
         op, given = steps[at]
-        leaf = op in ("column", "constant", "among")
+        leaf = op == "constant" or op in _READING
         needed += -1 if leaf else _signature(op, given)[0] - 1
     return at
 
@@ -193,6 +225,8 @@ def operand_start(steps: Sequence[Step]) -> int:
 def _signature(op: str, given: tuple[Any, ...]) -> tuple[int, Kind, Kind]:
     if op == "call":
         return given[1], "number", "number"
+    if op == "cut":
+        return 1, "number", "number"
     operation = OPERATIONS[op]
     return operation.arity, operation.takes, operation.gives
 
@@ -220,9 +254,15 @@ def _step(entry: Any, columns: Collection[str], term: str) -> Step:
     match entry:
         case ["column", str(name)] if name in columns:
             return Step("column", (name,))
+        case ["days", str(name)] if name in columns:
+            return Step("days", (name,))
+        case ["cut", [_, _, *_] as breaks, bool(right), bool(outermost)]:
+            numbers = [b for b in breaks if type(b) in (int, float) and abs(b) <= _LARGEST]
+            if len(numbers) == len(breaks) and all(a < b for a, b in pairwise(numbers)):
+                return Step("cut", (tuple(map(float, numbers)), right, outermost))
         case ["constant", bool(value)]:
             return Step("constant", (value,))
-        case ["constant", int(value) | float(value)] if abs(value) <= sys.float_info.max:
+        case ["constant", int(value) | float(value)] if abs(value) <= _LARGEST:
             return Step("constant", (float(value),))
         case ["among", str(name), [*texts]] if name in columns and texts:
             if all(isinstance(text, str) for text in texts):

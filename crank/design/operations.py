@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.design.columns import Kind
+from crank.frames.columns import Kind
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.design.columns import MISSING, UNSEEN, Level
 from crank.design.expressions import Function, Mask, Steps, Value, columns_of, evaluate
 from crank.design.operations import Floats
-from crank.design.table import Table
 from crank.errors import DataError, OptionError, listed
+from crank.frames.columns import MISSING, UNSEEN, LevelValue
+from crank.frames.table import Table
 
 UNKNOWN = ("error", "missing")
 FEW_ROWS = 100  # below, one call of NumPy on everything is faster than fewer bytes moved
@@ -45,7 +45,7 @@ class Reader:
         self.table = table
         self.unknown = unknown
         self._functions = functions or {}
-        self._codes: dict[tuple[Steps, tuple[Level, ...]], NDArray[np.int32]] = {}
+        self._codes: dict[tuple[Steps, tuple[LevelValue, ...]], NDArray[np.int32]] = {}
 
     @property
     def n_rows(self) -> int:
@@ -65,6 +65,12 @@ class Reader:
             )
         missing = np.isnan(values)
         return Value(values, missing if missing.any() else None)
+
+    def days(self, name: str) -> Value:
+        """Read a column of dates as days since 1970-01-01."""
+        days = self.table.days(name)
+        missing = np.isnan(days)
+        return Value(days, missing if missing.any() else None)
 
     def among(self, name: str, texts: Sequence[str]) -> Value:
         """Say for each row whether a category is one of these."""
@@ -102,14 +108,19 @@ class Reader:
             f"0: change the term (log1p(x), say) or leave these rows out."
         )
 
-    def codes(self, steps: Steps, levels: tuple[Level, ...], term: str) -> NDArray[np.int32]:
+    def codes(self, steps: Steps, levels: tuple[LevelValue, ...], term: str) -> NDArray[np.int32]:
         """Write a category's values as numbers of its learned levels, -1 for missing."""
         key = steps, levels
         if key not in self._codes:
             self._codes[key] = self._read_codes(steps, levels, term)
         return self._codes[key]
 
-    def _read_codes(self, steps: Steps, levels: tuple[Level, ...], term: str) -> NDArray[np.int32]:
+    def _read_codes(
+        self, steps: Steps, levels: tuple[LevelValue, ...], term: str
+    ) -> NDArray[np.int32]:
+        if steps[-1].op == "cut":  # the number of the interval is the code
+            interval = self.finished(steps, term)
+            return np.where(np.isnan(interval), MISSING, interval).astype(np.int32)
         if len(steps) == 1 and steps[0].op == "column":
             name = steps[0].given[0]
             source, table, what = name, self.table, f"column {name!r}"
@@ -127,7 +138,7 @@ class Reader:
 
 
 def unseen_levels(
-    what: str, values: Sequence[Level], codes: NDArray[np.int32], levels: Sequence[object]
+    what: str, values: Sequence[LevelValue], codes: NDArray[np.int32], levels: Sequence[object]
 ) -> DataError:
     """Build the error for a category's values that were not there at fit."""
     present = [repr(values[code]) for code in np.unique(codes)]
@@ -153,7 +164,7 @@ def _rows(marked: Mask) -> str:
 
 
 def _shown(row: Table, name: str) -> str:
-    if row.kind(name) != "category":
+    if row.kind(name) in ("number", "boolean"):
         return repr(float(row.numeric(name)[0]))
     codes, levels = row.codes(name)
     return repr(levels[codes[0]])

@@ -1,4 +1,4 @@
-"""The design: which columns of numbers a formula makes of raw columns, as plain data."""
+"""The design: which columns of numbers a formula makes of raw columns, stored as data."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crank.design.columns import Kind
 from crank.design.expressions import Function
-from crank.design.factors import Codes, Cross, Factor, Poly, Powers
+from crank.design.factors import Codes, Cross, Factor, NaturalSpline, Ordered, Poly, Powers
 from crank.design.operations import Floats
 from crank.design.reader import Reader
-from crank.design.table import Table
 from crank.errors import DataError
+from crank.frames.columns import Kind
+from crank.frames.table import Table
 
+_UNBOUNDED = Powers | Poly | NaturalSpline  # may be too large for a float where x is not
 MOST_COLUMNS = 100_000  # of a dense matrix; more is a slip, such as a column of identifiers
 
 
@@ -74,13 +75,33 @@ class DesignSpec:
 
     @cached_property
     def levels(self) -> tuple[tuple[str, ...] | None, ...]:
-        """Give for each column its level names if it holds category codes, else None."""
+        """Give for each column its level names if it holds category codes, else None.
+
+        The codes of an ordered factor are numbers to learners, so it has None here.
+        """
+        return tuple(
+            None if ordered else names
+            for ordered, names in zip(self._ordered, self.level_names, strict=True)
+        )
+
+    @cached_property
+    def level_names(self) -> tuple[tuple[str, ...] | None, ...]:
+        """Give for each column its level names, those of ordered factors included, else None."""
         found: list[tuple[str, ...] | None] = []
         for block in self.blocks:
             factor = self.factors[block.factors[0]]
             names = factor.level_names if isinstance(factor, Codes | Cross) else None
             found += [names] * self.width(block)
         return tuple(found)
+
+    @cached_property
+    def _ordered(self) -> tuple[bool, ...]:
+        firsts = (self.factors[block.factors[0]] for block in self.blocks)
+        return tuple(
+            isinstance(factor, Ordered)
+            for factor, block in zip(firsts, self.blocks, strict=True)
+            for _ in range(self.width(block))
+        )
 
     @property
     def local_names(self) -> tuple[str, ...]:
@@ -140,7 +161,7 @@ class DesignSpec:
 
 
 def _fill(parts: list[Factor], block: Block, reader: Reader, out: Floats) -> None:
-    if len(parts) == 1 and block.scale == 1 and not isinstance(parts[0], Powers | Poly):
+    if len(parts) == 1 and block.scale == 1 and not isinstance(parts[0], _UNBOUNDED):
         parts[0].fill(reader, out)
         return
     with np.errstate(over="ignore", invalid="ignore"):

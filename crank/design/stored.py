@@ -7,9 +7,9 @@ import reprlib
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any
 
-from crank.design.columns import Kind, Level
 from crank.design.expressions import Steps, check, from_list, to_list
 from crank.design.factors import (
     EXTRAPOLATIONS,
@@ -19,7 +19,9 @@ from crank.design.factors import (
     Cross,
     Dummies,
     Factor,
+    NaturalSpline,
     Number,
+    Ordered,
     Poly,
     Powers,
     Spline,
@@ -27,8 +29,9 @@ from crank.design.factors import (
 from crank.design.response import ResponseSpec
 from crank.design.spec import MOST_COLUMNS, Block, DesignSpec, Variable
 from crank.errors import FormulaError
+from crank.frames.columns import Kind, LevelValue
 
-KINDS: tuple[Kind, ...] = ("number", "boolean", "category")
+KINDS: tuple[Kind, ...] = ("number", "boolean", "category", "date")
 
 
 def to_dict(spec: DesignSpec) -> dict[str, Any]:
@@ -50,6 +53,8 @@ def _factor_to_dict(factor: Factor) -> dict[str, Any]:
             value = [_factor_to_dict(part) for part in value]
         elif field.name == "matrix":
             value = [list(row) for row in value]
+        elif field.name == "pieces":
+            value = [[list(column) for column in piece] for piece in value]
         entry[field.name] = list(value) if isinstance(value, tuple) else value
     return entry
 
@@ -143,12 +148,15 @@ class _Entry:
         check(steps, kinds, self.name())
         return steps
 
-    def category(self, kinds: Mapping[str, Kind]) -> tuple[str, Steps, tuple[Level, ...]]:
+    def category(self, kinds: Mapping[str, Kind]) -> tuple[str, Steps, tuple[LevelValue, ...]]:
         """Read name, steps and levels; a category's single column may hold anything."""
         steps = from_list(self.data["steps"], kinds, self.name())
         if len(steps) > 1 or steps[0].op != "column":
             check(steps, kinds, self.name())
-        return self.name(), steps, tuple(self.take("levels", _are_levels))
+        levels = tuple(self.take("levels", _are_levels))
+        if steps[-1].op == "cut" and len(levels) != len(steps[-1].given[0]) - 1:
+            raise _invalid("levels of a cut", list(levels))
+        return self.name(), steps, levels
 
 
 def _is_number(value: Any) -> bool:
@@ -215,6 +223,28 @@ def _contrast(entry: _Entry, kinds: Mapping[str, Kind]) -> Contrast:
     return Contrast(name, steps, levels, tuple(labels), matrix)
 
 
+def _natural(entry: _Entry, kinds: Mapping[str, Kind]) -> NaturalSpline:
+    name, steps, knots = entry.name(), entry.steps(kinds), entry.numbers("knots")
+    pieces = entry.items("pieces")
+    width = len(pieces[0]) if pieces and isinstance(pieces[0], list) else 0
+    whole = width > 0 and all(
+        isinstance(piece, list)
+        and len(piece) == width
+        and all(_are_numbers(column) and len(column) == 4 for column in piece)
+        for piece in pieces
+    )
+    if len(knots) < 2 or not all(a < b for a, b in pairwise(knots)):
+        raise _invalid("knots of a natural spline", list(knots))
+    if not whole or len(pieces) != len(knots) + 1:
+        raise _invalid("pieces of a natural spline", pieces)
+    rows = tuple(tuple(tuple(map(float, column)) for column in piece) for piece in pieces)
+    return NaturalSpline(name, steps, knots, rows)
+
+
+def _ordered(entry: _Entry, kinds: Mapping[str, Kind]) -> Ordered:
+    return Ordered(*entry.category(kinds))
+
+
 def _codes(entry: _Entry, kinds: Mapping[str, Kind]) -> Codes:
     return Codes(*entry.category(kinds))
 
@@ -240,6 +270,8 @@ _READERS: Mapping[str, tuple[type[Any], Callable[[_Entry, Mapping[str, Kind]], F
     Dummies.type: (Dummies, _dummies),
     Contrast.type: (Contrast, _contrast),
     Codes.type: (Codes, _codes),
+    Ordered.type: (Ordered, _ordered),
+    NaturalSpline.type: (NaturalSpline, _natural),
     Cross.type: (Cross, _cross),
 }
 

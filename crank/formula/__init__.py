@@ -4,5 +4,13 @@ from __future__ import annotations
 
 from crank.formula.learn import learn_design, learn_response, response
 from crank.formula.parse import ParsedFormula, parse_formula
+from crank.formula.subset import read_subset
 
-__all__ = ["ParsedFormula", "learn_design", "learn_response", "parse_formula", "response"]
+__all__ = [
+    "ParsedFormula",
+    "learn_design",
+    "learn_response",
+    "parse_formula",
+    "read_subset",
+    "response",
+]

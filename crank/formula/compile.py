@@ -10,28 +10,32 @@ from typing import Any
 
 from crank.design.expressions import Function, Step, Steps, columns_of, functions_of
 from crank.design.operations import OPERATIONS
-from crank.design.table import unknown_column
 from crank.errors import FormulaError, did_you_mean, listed
-from crank.formula.grammar import shortened
 from crank.formula.options import bound, contrasts, literal
+from crank.formula.syntax import name_of
+from crank.formula.tokens import shortened
 from crank.formula.vocabulary import (
     BINARY,
     COMMON,
     COMPARE,
     CONSTANTS,
     FUNCTIONS,
+    OF_ALL_ROWS,
     SAME,
     SCALINGS,
     SEVERAL,
 )
+from crank.frames.dates import days_of_text
+from crank.frames.table import unknown_column
 
 
 @dataclass(frozen=True)
 class RawFactor:
     """A factor as the formula writes it, before anything is learned from data.
 
-    ``form`` is ``"plain"`` or one of the functions that make several columns: poly, bs, C. The
-    steps may hold ``standardize`` (centre, scale, ddof), which learning turns into arithmetic.
+    ``form`` is ``"expression"``, or the function that makes a factor of its own: poly, bs, ns,
+    cut, C. The steps may hold ``standardize`` (centre, scale, ddof), for which learning writes
+    arithmetic.
     """
 
     name: str
@@ -50,28 +54,26 @@ def column_factor(name: str, names: Collection[str]) -> RawFactor:
     """Make the factor of a bare column."""
     if name not in names:
         raise unknown_column(name, names)
-    return RawFactor(name, "plain", (Step("column", (name,)),))
+    return RawFactor(name, "expression", (Step("column", (name,)),))
 
 
 def compile_factor(
     name: str,
     tree: ast.expr,
-    aliases: Mapping[str, str],
     names: Collection[str],
     context: Mapping[str, Any],
 ) -> RawFactor:
     """Compile the expression of a factor, or say which part of it is not supported.
 
-    ``aliases`` are the identifiers that stand for columns whose names are none.
-
     Examples
     --------
-    >>> tree = ast.parse("log(x)", mode="eval").body
-    >>> [step.op for step in compile_factor("log(x)", tree, {}, ["x"], {}).steps]
+    >>> from crank.formula.syntax import read_expression
+    >>> tree = read_expression("log(x)")
+    >>> [step.op for step in compile_factor("log(x)", tree, ["x"], {}).steps]
     ['column', 'log']
     """
-    compiler = _Compiler(name, aliases, names, context)
-    form, options = "plain", {}
+    compiler = _Compiler(name, names, context)
+    form, options = "expression", {}
     called = compiler.called(tree) if isinstance(tree, ast.Call) else ""
     if called in SEVERAL and called not in context:
         assert isinstance(tree, ast.Call)
@@ -94,24 +96,16 @@ def compile_factor(
 class _Compiler:
     """Walk an expression and append the steps that compute it."""
 
-    def __init__(
-        self,
-        term: str,
-        aliases: Mapping[str, str],
-        names: Collection[str],
-        context: Mapping[str, Any],
-    ) -> None:
-        self.term, self.aliases, self.names, self.context = term, aliases, names, context
+    def __init__(self, term: str, names: Collection[str], context: Mapping[str, Any]) -> None:
+        self.term, self.names, self.context = term, names, context
         self.steps: list[Step] = []
 
     def visit(self, node: ast.expr) -> None:
         match node:
             case ast.Constant(value=bool() | int() | float() as value):
                 self.constant(value, node)
-            case ast.Name(id=name):
-                self.name(self.aliases.get(name, name), node)
-            case ast.Attribute():
-                self.name(ast.unparse(node), node)
+            case ast.Name():
+                self.name(str(name_of(node)), node)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 self.constant(-value, node)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -155,14 +149,19 @@ class _Compiler:
             self.constant(CONSTANTS[name], node)
         elif isinstance(self.context.get(name), int | float):
             self.constant(self.context[name], node)
-        elif isinstance(node, ast.Attribute):
-            raise self.unsupported(node)
         else:
             raise unknown_column(name, self.names)
 
     def compare(self, node: ast.Compare, sides: list[ast.expr], ops: list[ast.cmpop]) -> None:
         for i, op in enumerate(ops):
             left, right = sides[i], sides[i + 1]
+            if isinstance(op, ast.In | ast.NotIn):
+                self.member(node, left, right)
+                if isinstance(op, ast.NotIn):
+                    self.steps.append(Step("not"))
+                if i:
+                    self.steps.append(Step("and"))
+                continue
             if isinstance(left, ast.Constant) and isinstance(left.value, str):
                 left, right = right, left
             if isinstance(right, ast.Constant) and isinstance(right.value, str):
@@ -200,7 +199,9 @@ class _Compiler:
             self.steps.append(Step("call", (name, len(node.args))))
             return
         op = SAME.get(name, name)
-        if op in OPERATIONS:
+        if name == "log" and (len(node.args) > 1 or node.keywords):
+            self.log(node)
+        elif op in OPERATIONS:
             self.operation(op, node)
         elif name == "I":
             (argument,) = self.positional(node, 1)
@@ -210,16 +211,49 @@ class _Compiler:
             self.name(str(literal(argument, self.term)), argument)
         elif name in SCALINGS:
             self.standardize(name, node)
+        elif name == "as.Date":
+            self.date(node)
         elif name == "clip":
             self.clip(node)
         elif name == "isin":
-            self.isin(node)
+            self.member(node, *self.positional(node, 2))
         elif name in SEVERAL:
-            raise self.unsupported(node, f"{name}(...) makes several columns and must stand alone")
+            raise self.unsupported(node, f"{name}(...) makes columns of its own and stands alone")
         elif name == "exp10":
             raise self.unsupported(node, "formulaic computes x**10 by it; write I(10**x)")
+        elif name in OF_ALL_ROWS:
+            raise self.unsupported(
+                node,
+                f"{name}(...) depends on the other rows, so that a new row could not be scored. "
+                f"Compute it as a column before fitting; a response needs none of it: a ranking "
+                f"is the same for y and for its ranks",
+            )
         else:
             raise self.unsupported(node)
+
+    def log(self, node: ast.Call) -> None:
+        """Compile the logarithm to a base, which is exact for 2 and 10 as in R."""
+        options = bound(node, {"x": None, "base": None}, self.term)
+        match options["base"]:
+            case ast.Constant(value=2):
+                self.apply("log2", options["x"])
+            case ast.Constant(value=10):
+                self.apply("log10", options["x"])
+            case base:
+                self.apply("log", options["x"])
+                self.apply("log", base)
+                self.steps.append(Step("divide"))
+
+    def date(self, node: ast.Call) -> None:
+        """Compile a date that is written out, to compare columns of dates with."""
+        (argument,) = self.positional(node, 1)
+        text = literal(argument, self.term)
+        try:
+            self.constant(days_of_text(text), argument)
+        except (TypeError, ValueError):
+            raise self.unsupported(
+                node, "as.Date takes a date as text, such as as.Date('2020-12-31')"
+            ) from None
 
     def operation(self, op: str, node: ast.Call) -> None:
         self.apply(op, *self.positional(node, OPERATIONS[op].arity))
@@ -250,8 +284,8 @@ class _Compiler:
             if not unlimited:
                 self.apply(op, limit)
 
-    def isin(self, node: ast.Call) -> None:
-        column, given = self.positional(node, 2)
+    def member(self, node: ast.expr, column: ast.expr, given: ast.expr) -> None:
+        """Say for each row whether a value is one of a list."""
         values = literal(given, self.term)
         if not isinstance(values, list | tuple) or not values:
             raise self.unsupported(node, "the values must be a list")
@@ -265,8 +299,6 @@ class _Compiler:
 
     def unsupported(self, node: ast.AST, why: str = "") -> FormulaError:
         text = ast.unparse(node)
-        for alias, name in self.aliases.items():
-            text = text.replace(alias, f"`{name}`")
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
         what = f"the term {shortened(self.term)} holds {shortened(text)}, which is not supported"
         if why:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from crank.design.columns import Level
 from crank.design.expressions import Steps
 from crank.design.factors import Contrast, Dummies
 from crank.design.operations import Floats
 from crank.errors import FormulaError, listed
 from crank.formula.polynomials import polynomials
+from crank.frames.columns import LevelValue
 
 # name in the formula (R's and patsy's) -> options with their defaults
 CONTRASTS: dict[str, dict[str, Any]] = {
@@ -38,7 +38,7 @@ class Coding:
 
 
 def code(
-    coding: Coding, name: str, steps: Steps, levels: tuple[Level, ...], *, reduced: bool
+    coding: Coding, name: str, steps: Steps, levels: tuple[LevelValue, ...], *, reduced: bool
 ) -> Dummies | Contrast:
     """Make the factor that codes a category, in full or reduced by one column.
 
@@ -64,7 +64,7 @@ def code(
     return Contrast(name, steps, levels, tuple(fields), _rows(matrix))
 
 
-def _base(coding: Coding, name: str, levels: tuple[Level, ...]) -> int:
+def _base(coding: Coding, name: str, levels: tuple[LevelValue, ...]) -> int:
     base = coding.options.get("base")
     if base is None:
         return len(levels) - 1 if coding.kind == "SAS" else 0
@@ -76,7 +76,7 @@ def _base(coding: Coding, name: str, levels: tuple[Level, ...]) -> int:
     return levels.index(base)
 
 
-def _reduced(coding: Coding, name: str, levels: tuple[Level, ...]) -> tuple[list[str], Floats]:
+def _reduced(coding: Coding, name: str, levels: tuple[LevelValue, ...]) -> tuple[list[str], Floats]:
     n, options = len(levels), coding.options
     if coding.kind == "sum":
         matrix = np.eye(n, n - 1)
@@ -112,7 +112,7 @@ def _helmert(n: int, reverse: bool, scale: bool) -> Floats:
 
 
 def _custom(
-    options: dict[str, Any], name: str, steps: Steps, levels: tuple[Level, ...]
+    options: dict[str, Any], name: str, steps: Steps, levels: tuple[LevelValue, ...]
 ) -> Contrast:
     given, names = options["contrasts"], options.get("names")
     if isinstance(given, dict):

@@ -1,240 +1,230 @@
-"""A formula's text to its terms: formulaic does the algebra of ``+``, ``:``, ``*``, ``**``, ``.``.
-
-formulaic 1.2 evaluates parts of Python expressions while it reads them and mistakes some quoted
-names, so it never sees them: calls, braces and quoted names go to it as identifiers that stand
-for them, and come back as terms.
-"""
+"""The grammar of formulas: a response, ``~`` and terms, read as R reads them."""
 
 from __future__ import annotations
 
 import ast
-import keyword
-import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from crank.errors import FormulaError
-
-_TOKEN = re.compile(
-    r"""`(?P<quoted>[^`]*)`
-      | (?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
-      | (?P<operator>%[^%]*%)
-      | (?P<number>\d+(?:\.\d*)?|\.\d+)
-      | (?P<word>[^\W\d]\w*(?:\.\w+)*)
-      | (?P<brace>\{)
-      | (?P<other>.)""",
-    re.VERBOSE | re.DOTALL,
+from crank.formula.syntax import Expressions, expression_name, name_of
+from crank.formula.terms import (
+    Source,
+    Term,
+    Terms,
+    TermsError,
+    add,
+    crossed,
+    interacting,
+    nested,
+    power,
+    terms_of,
 )
-_OPENED = re.compile(r"\s*\(")
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
+from crank.formula.tokens import Cursor, Token, shortened
 
 
-class Source(NamedTuple):
-    """What stands behind an identifier: a column, or the syntax tree of an expression."""
+class RightSide(NamedTuple):
+    """The terms of a formula, main effects before interactions, and whether 1 is one of them."""
 
-    name: str
-    tree: ast.expr | None = None
-    aliases: tuple[tuple[str, str], ...] = ()  # identifiers in the tree that stand for columns
-
-
-class Term(NamedTuple):
-    """A product of factors and a number."""
-
-    factors: tuple[Source, ...]
-    scale: float
-
-
-class Sides(NamedTuple):
-    """Both sides of a formula."""
-
-    response: Source
     terms: tuple[Term, ...]
     intercept: bool
 
 
-class _Scanner:
-    """Replace what formulaic must not see by identifiers, and remember what they stand for."""
-
-    def __init__(self, text: str, names: Sequence[str]) -> None:
-        self.text = text
-        self.prefix = "_column"
-        while any(self.prefix in known for known in (text, *names)):
-            self.prefix += "_"
-        self.sources: dict[str, Source] = {}
-        self.known: dict[str, str] = {}  # a source's name -> the identifier that stands for it
-        # Python would read a dot as an attribute, and other letters in a normal form
-        self.awkward = {name for name in names if "." in name or not name.isascii()}
-
-    def identifier(self, source: Source) -> str:
-        if source.name not in self.known:
-            self.known[source.name] = new = f"{self.prefix}{len(self.known)}_"
-            self.sources[new] = source
-        identifier = self.known[source.name]
-        if (self.sources[identifier].tree is None) != (source.tree is None):
-            raise self.error(
-                f"`{source.name}` is both a column and an expression; rename the column"
-            )
-        return identifier
-
-    def scan(self) -> str:
-        out, at = [], 0  # words are set apart by spaces, so that formulaic sees no calls in them
-        while at < len(self.text):
-            match = _TOKEN.match(self.text, at)
-            assert match is not None  # the last alternative takes any character
-            at = match.end()
-            group = match.lastgroup
-            if group == "quoted":
-                out.append(f" {self.column(match['quoted'])} ")
-            elif group == "word":
-                opened = _OPENED.match(self.text, at)
-                if opened:
-                    at = self.closing(opened.end() - 1) + 1
-                    out.append(f" {self.expression(self.text[match.start() : at])} ")
-                elif self.text[at : at + 1] == "[":
-                    raise self.error(f"{match['word']}[...] is not supported")
-                else:
-                    out.append(f" {self.column(match['word'])} ")
-            elif group == "brace":
-                end = self.closing(match.start())
-                out.append(f" {self.expression(self.text[at:end])} ")
-                at = end + 1
-            elif group == "text":
-                raise self.error(f"the text {match['text']} is not a term; quote columns as `name`")
-            else:
-                out.append(match[0])
-        return "".join(out)
-
-    def column(self, name: str) -> str:
-        plain = name.isidentifier() and not keyword.iskeyword(name)
-        return name if plain else self.identifier(Source(name))
-
-    def closing(self, start: int) -> int:
-        """Find the bracket that closes the one at ``start``, skipping quoted text and names."""
-        waiting, at = [_CLOSING[self.text[start]]], start + 1
-        while at < len(self.text):
-            match = _TOKEN.match(self.text, at)
-            assert match is not None
-            at = match.end()
-            if match[0] in _CLOSING:
-                waiting.append(_CLOSING[match[0]])
-            elif match[0] == waiting[-1]:
-                waiting.pop()
-                if not waiting:
-                    return match.start()
-        raise self.error(f"{self.text[start]!r} is not closed")
-
-    def expression(self, code: str) -> str:
-        aliases: dict[str, str] = {}
-
-        def alias(match: re.Match[str]) -> str:
-            name = match["quoted"] if match["quoted"] is not None else match["word"]
-            if match["quoted"] is None and name not in self.awkward:
-                return match[0]
-            if name.isidentifier() and name.isascii() and not keyword.iskeyword(name):
-                return name
-            new = next(
-                (a for a, n in aliases.items() if n == name), f"_{self.prefix}{len(aliases)}_"
-            )
-            aliases[new] = name
-            return new
-
-        try:
-            tree = ast.parse(_TOKEN.sub(alias, code).strip(), mode="eval").body
-            shown = ast.unparse(tree)
-        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-            why = getattr(error, "msg", None) or "it is nested too deeply"
-            raise self.error(f"{shortened(code.strip())} is not an expression ({why})") from None
-        for new, name in aliases.items():
-            shown = shown.replace(new, name if name in self.awkward else f"`{name}`")
-        if isinstance(tree, ast.Name):
-            return self.column(aliases.get(tree.id, tree.id))
-        return self.identifier(Source(shown, tree, tuple(aliases.items())))
-
-    def source(self, identifier: str) -> Source:
-        return self.sources.get(identifier, Source(identifier))
-
-    def error(self, what: str) -> FormulaError:
-        return syntax_error(self.text, what)
-
-
-def syntax_error(text: str, what: str) -> FormulaError:
-    """Build the error for a formula that cannot be read."""
-    return FormulaError(
-        f"the formula {shortened(text)} cannot be read: {what}. "
-        f"Write it as 'y ~ x1 + log(x2) + C(g)'."
-    )
-
-
-def shortened(text: str) -> str:
-    """Quote a formula for a message, cut where it is long."""
-    return repr(text if len(text) <= 120 else text[:119] + "…")
-
-
-def read_sides(text: str, names: Sequence[str], hidden: Sequence[str] = ()) -> Sides:
-    """Split a formula into its response and its terms.
-
-    ``.`` stands for all of ``names`` that are not on the left side, nor ``hidden``.
+class FormulaReader:
+    """Read the two sides of a formula, the left one first.
 
     Examples
     --------
-    >>> sides = read_sides("y ~ a * b", ["y", "a", "b"])
-    >>> [[factor.name for factor in term.factors] for term in sides.terms]
-    [['a'], ['b'], ['a', 'b']]
+    >>> reader = FormulaReader("y ~ (a + b)^2 - 1")
+    >>> reader.response().name
+    'y'
+    >>> terms, intercept = reader.right_side([])
+    >>> [[factor.name for factor in term.factors] for term in terms], intercept
+    ([['a'], ['b'], ['a', 'b']], False)
     """
-    scanner = _Scanner(text, names)
-    scanned = scanner.scan()
-    available = [scanner.column(name) for name in names if name not in hidden]
-    formula = _parse(scanned, available, scanner)
-    left, right = getattr(formula, "lhs", None), getattr(formula, "rhs", None)
-    if left is None or right is None or "~" not in scanned:
-        raise scanner.error("it has no '~' with the response on its left")
-    if isinstance(right, tuple) or isinstance(left, tuple):
-        raise scanner.error("'|' is not supported")
-    if len(left) != 1 or len(left[0].factors) != 1 or _is_literal(left[0].factors[0]):
-        raise scanner.error(
-            "its left side must be one response; wrap arithmetic in I(...), as in I(y / x) ~ z"
-        )
-    terms = [_term(term, scanner) for term in right]
-    kept = tuple(term for term in terms if term.factors)
-    if not kept:
-        raise FormulaError(
-            f"the formula {shortened(text)} has an empty right side. Name at least one column "
-            f"there, or '.' for all."
-        )
-    response = scanner.source(left[0].factors[0].expr)
-    if any(term.factors == (response,) for term in kept):
-        raise FormulaError(
-            f"the formula {shortened(text)} has its response {response.name!r} on the right side "
-            f"as well. Leave it out there."
-        )
-    return Sides(response, kept, intercept=len(kept) < len(terms))
+
+    def __init__(self, text: str) -> None:
+        self.text, self.cursor = text, Cursor(text)
+        self.depth = 0
+        self.sources: dict[str, Source] = {}
+        self.everything: Terms = {}
+        self.intercept = True
+        self.adding = True  # False behind a minus sign
+
+    def response(self) -> Source:
+        """Read the left side and the ``~``."""
+        cursor = self.cursor
+        tildes = [t for t in self._outer() if t.text == "~"]
+        if not tildes or cursor.sees("~"):
+            raise cursor.error("it has no '~' with the response on its left")
+        if len(tildes) > 1:
+            raise cursor.error("it has '~' twice")
+        terms = self._read(self._sum)
+        if not cursor.accept("~"):
+            raise self._stopped()
+        (term, *others) = list(terms.values()) or [Term(())]
+        if others or len(term.factors) != 1 or term.scale != 1:
+            raise cursor.error(
+                "its left side must be one response; wrap arithmetic in I(...), as in I(y / x) ~ z"
+            )
+        return term.factors[0]
+
+    def _outer(self) -> Iterable[Token]:
+        """List the operators that stand in no bracket."""
+        depth = 0
+        for token in self.cursor.tokens:
+            if token.kind == "operator":
+                depth += (token.text in "([{") - (token.text in ")]}")
+                if not depth:
+                    yield token
+
+    def right_side(self, everything: Iterable[str]) -> RightSide:
+        """Read the right side; a dot in it stands for all columns of ``everything``."""
+        self.everything = terms_of(Term((self._source(Source(name)),)) for name in everything)
+        self.intercept = self.adding = True
+        terms: Terms = {}
+        if not self.cursor.at_end():
+            terms = self._read(self._sum)
+            if not self.cursor.at_end():
+                raise self._stopped()
+        if not terms:
+            raise FormulaError(
+                f"the formula {shortened(self.text)} has an empty right side. Name at least one "
+                f"column there, or '.' for all."
+            )
+        in_order = sorted(terms.values(), key=lambda term: len(term.factors))
+        return RightSide(tuple(in_order), self.intercept)
+
+    def _read(self, rule: Callable[[], Terms]) -> Terms:
+        try:
+            return rule()
+        except TermsError as why:
+            raise self.cursor.error(str(why)) from None
+        except RecursionError:
+            raise self.cursor.error("it is nested too deeply") from None
+
+    def _sum(self) -> Terms:
+        """Read terms between plus and minus signs."""
+        found: dict[frozenset[str], Term] = {}
+        outside, first = self.adding, True
+        while first or self.cursor.sees("+", "-"):
+            minus = False
+            while sign := self.cursor.accept("+", "-"):
+                minus ^= sign.text == "-"
+            self.adding = outside != minus
+            terms = self._product()
+            if isinstance(terms, float):
+                self._set_intercept(terms)
+            elif minus:
+                for key in terms:
+                    found.pop(key, None)
+            else:
+                add(found, terms.values())
+            self.adding, first = outside, False
+        return found
+
+    def _set_intercept(self, number: float) -> None:
+        """Read the number 1 as the intercept, and 0 as its absence."""
+        if number not in (0.0, 1.0):
+            raise TermsError(f"the number {number:g} is not a term; 2:x scales a term")
+        self.intercept = self.adding == (number == 1.0)
+
+    def _product(self) -> Terms | float:
+        left = self._interaction()
+        while token := self.cursor.accept("*", "/", "%in%"):
+            right = self._interaction()
+            if isinstance(left, float) or isinstance(right, float):
+                raise TermsError(
+                    f"a number stands beside {token.text!r}; 2:x scales a term, I(2 * x) computes"
+                )
+            if token.text == "*":
+                left = crossed(left, right)
+            else:
+                left = nested(left, right) if token.text == "/" else nested(right, left)
+        return left
+
+    def _interaction(self) -> Terms | float:
+        left = self._power()
+        while self.cursor.accept(":"):
+            right = self._power()
+            if isinstance(left, float) and isinstance(right, float):
+                left *= right
+            else:
+                left = interacting(_scaled(left), _scaled(right))
+        return left
+
+    def _power(self) -> Terms | float:
+        base = self._operand()
+        if not (token := self.cursor.accept("^", "**")):
+            return base
+        exponent = self._power()
+        if isinstance(base, float) or not isinstance(exponent, float):
+            raise TermsError(
+                f"{token.text!r} takes terms and a whole number; I(x{token.text}2) computes"
+            )
+        if not exponent.is_integer() or exponent < 1:
+            raise TermsError(f"the power {exponent:g} is not a whole number from 1 up")
+        return power(base, int(exponent))
+
+    def _operand(self) -> Terms | float:
+        cursor, token = self.cursor, self.cursor.token
+        if token.kind == "number":
+            return float(cursor.next().text)
+        if token.kind == "text":
+            raise cursor.error(f"the text {token.text!r} is not a term; quote columns as `name`")
+        if token.kind == "quoted":
+            return self._one(Source(cursor.next().text))
+        if token.kind == "word":
+            tree = Expressions(cursor).named(cursor.next())
+            return self._expression(tree)
+        if cursor.accept("."):
+            return self.everything
+        if cursor.accept("{"):
+            tree = Expressions(cursor).expression()
+            cursor.close(token, "}")
+            return self._expression(tree)
+        if cursor.accept("("):
+            return self._bracketed(token)
+        raise cursor.unexpected()
+
+    def _stopped(self) -> FormulaError:
+        """Build the error for an operator that terms do not have."""
+        if self.cursor.sees("|"):
+            return self.cursor.error("'|' is not supported")
+        return self.cursor.unexpected()
+
+    def _bracketed(self, opened: Token) -> Terms | float:
+        self.depth += 1
+        if self.depth > 100:
+            raise self.cursor.error("it is nested too deeply")
+        terms = self._sum()
+        self.cursor.close(opened, ")")
+        self.depth -= 1
+        return terms
+
+    def _expression(self, tree: ast.expr) -> Terms:
+        column = name_of(tree)
+        if column is not None:
+            return self._one(Source(column))
+        return self._one(Source(expression_name(tree, self.cursor), tree))
+
+    def _one(self, source: Source) -> Terms:
+        return terms_of([Term((self._source(source),))])
+
+    def _source(self, source: Source) -> Source:
+        """Return the factor that has this name already, if there is one."""
+        known = self.sources.setdefault(source.name, source)
+        if (known.tree is None) != (source.tree is None):
+            raise self.cursor.error(
+                f"`{source.name}` is both a column and an expression; rename the column"
+            )
+        return known
 
 
-def _parse(scanned: str, available: list[str], scanner: _Scanner) -> Any:
-    from formulaic import Formula
-    from formulaic.errors import FormulaicError
-
-    try:
-        return Formula(scanned, _context={"__formulaic_variables_available__": available})
-    except (FormulaicError, SyntaxError, ValueError, TypeError, AttributeError) as error:
-        # the first line; the others repeat the formula with terminal colours
-        what = re.sub(r"\x1b\[[\d;]*m|[⧛⧚]", "", str(error).split("\n")[0]).rstrip(". ")
-        for identifier, source in scanner.sources.items():
-            what = what.replace(identifier, source.name)
-        raise scanner.error(what) from None
-    except RecursionError:
-        raise scanner.error("it is nested too deeply") from None
-
-
-def _is_literal(factor: Any) -> bool:
-    return bool(factor.eval_method.value == "literal")
-
-
-def _term(term: Any, scanner: _Scanner) -> Term:
-    scale, factors = 1.0, []
-    for factor in term.factors:
-        if _is_literal(factor):
-            scale *= float(factor.expr)
-        else:
-            factors.append(scanner.source(factor.expr))
-    return Term(tuple(factors), scale)
+def _scaled(terms: Terms | float) -> Terms:
+    """Take a number as the factor of terms beside it."""
+    if not isinstance(terms, float):
+        return terms
+    if terms == 0:
+        raise TermsError("the number 0 cannot scale a term")
+    return {frozenset(): Term((), terms)}

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from crank.design.columns import Kind, Level
 from crank.design.expressions import Steps, check
-from crank.design.factors import Codes, Dummies, Factor, Number, Spline, crossed
+from crank.design.factors import Codes, Dummies, Factor, Number, Ordered, Spline, crossed
 from crank.design.operations import Floats
 from crank.design.reader import Reader
 from crank.design.response import ResponseSpec
 from crank.design.spec import MOST_COLUMNS, Block, DesignSpec, Variable
-from crank.design.table import Table
 from crank.errors import DataError, FormulaError, listed
-from crank.formula.bases import learn_poly, learn_spline
+from crank.formula.bases import learn_natural, learn_poly, learn_spline
 from crank.formula.compile import RawFactor
 from crank.formula.contrasts import Coding, code
+from crank.formula.intervals import learn_intervals
 from crank.formula.parse import ParsedFormula, RawTerm
 from crank.formula.scaling import kinds_of, learn_steps
 from crank.formula.structure import scoped_terms
+from crank.frames.columns import Kind, LevelValue
+from crank.frames.table import Table
 
 
 def learn_response(parsed: ParsedFormula, table: Table) -> ResponseSpec:
@@ -38,8 +39,8 @@ def learn_response(parsed: ParsedFormula, table: Table) -> ResponseSpec:
         if table.kind(name) == "category":
             raise DataError(
                 f"the response {factor.name!r} reads column {name!r} of dtype "
-                f"{table.dtype(name)}, which is not numeric. Ranking needs numbers that can be "
-                f"ordered: convert the column (ordered categories: to their codes)."
+                f"{table.dtype(name)}, which is not numeric. Ranking needs values in an order, "
+                f"numbers or dates: convert the column (ordered categories: to their codes)."
             )
     steps = learn_steps(factor, Reader(table, factor.functions))
     variables = tuple(Variable(name, table.kind(name)) for name in factor.variables)
@@ -104,9 +105,10 @@ class _Category:
 
     name: str
     steps: Steps
-    levels: tuple[Level, ...]
-    coding: Coding
-    spans: bool
+    levels: tuple[LevelValue, ...]
+    coding: Coding = field(default_factory=Coding)
+    spans: bool = True
+    ordered: bool = False
 
 
 class _Builder:
@@ -133,7 +135,10 @@ class _Builder:
         """Add a term for a learner that splits categories: codes, or products with numbers."""
         parts = [self.learned[factor.name] for factor in term.factors]
         categories = [part for part in parts if isinstance(part, _Category)]
-        if len(categories) == len(parts):
+        if len(parts) == 1 and categories and categories[0].ordered:
+            only = categories[0]
+            self.block(term, [Ordered(only.name, only.steps, only.levels)], 1.0)
+        elif len(categories) == len(parts):
             codes = tuple(Codes(c.name, c.steps, c.levels) for c in categories)
             self.block(term, [codes[0] if len(codes) == 1 else crossed(codes, reader)], 1.0)
         else:
@@ -155,14 +160,19 @@ def _spans(factor: Factor | _Category) -> bool:
 def _learn(factor: RawFactor, reader: Reader) -> Factor | _Category:
     (first, *others) = factor.steps
     column = first.given[0] if first.op == "column" and not others else None
-    category = column is not None and reader.table.kind(column) == "category"
-    if factor.form == "C" or (category and factor.form == "plain"):
-        return _learn_category(factor, column, reader)
+    kind = reader.table.kind(column) if column is not None else None
+    if factor.form == "C" or (kind == "category" and factor.form == "expression"):
+        return _learn_category(factor, column if kind != "date" else None, reader)
     steps = learn_steps(factor, reader)
     if factor.form == "poly":
         return learn_poly(factor, steps, reader)
     if factor.form == "bs":
         return learn_spline(factor, steps, reader)
+    if factor.form == "ns":
+        return learn_natural(factor, steps, reader)
+    if factor.form == "cut":
+        steps, labels = learn_intervals(factor, steps, reader)
+        return _Category(factor.name, steps, labels, ordered=bool(factor.options["ordered_result"]))
     return Number(factor.name, steps)
 
 
@@ -183,20 +193,23 @@ def _learn_category(factor: RawFactor, column: str | None, reader: Reader) -> _C
             f"the category {factor.name!r} has no value in these rows, so no level can be learned. "
             f"Leave the term out."
         )
-    if not _one_sort(levels):
+    if not _one_type(levels):
         raise DataError(
             f"the category {factor.name!r} must have levels that are all texts or all finite "
             f"numbers, got {listed(map(repr, levels))}. Convert the column."
         )
     coding = options.get("contrasts") or Coding()
-    return _Category(factor.name, steps, levels, coding, bool(options.get("spans_intercept", True)))
+    # C(g) asks for the levels without their order
+    ordered = factor.form != "C" and column is not None and table.is_ordered(column)
+    spans = bool(options.get("spans_intercept", True))
+    return _Category(factor.name, steps, levels, coding, spans, ordered)
 
 
-def _given_levels(factor: RawFactor) -> tuple[Level, ...] | None:
+def _given_levels(factor: RawFactor) -> tuple[LevelValue, ...] | None:
     given = factor.options.get("levels")
     if given is None:
         return None
-    if isinstance(given, list | tuple) and _one_sort(given) and len(set(given)) == len(given) > 0:
+    if isinstance(given, list | tuple) and _one_type(given) and len(set(given)) == len(given) > 0:
         return tuple(given)
     raise FormulaError(
         f"levels of the term {factor.name!r} must be a list of distinct texts or numbers, "
@@ -204,14 +217,14 @@ def _given_levels(factor: RawFactor) -> tuple[Level, ...] | None:
     )
 
 
-def _one_sort(levels: Sequence[object]) -> bool:
+def _one_type(levels: Sequence[object]) -> bool:
     """Say whether levels are all texts, or all finite numbers."""
     return all(isinstance(v, str) for v in levels) or all(
         isinstance(v, bool | int | float) and abs(v) <= sys.float_info.max for v in levels
     )
 
 
-def _tidy(levels: tuple[Level, ...], kind: Kind) -> tuple[Level, ...]:
+def _tidy(levels: tuple[LevelValue, ...], kind: Kind) -> tuple[LevelValue, ...]:
     """Write computed levels as what they are: truth values, or whole numbers where all are."""
     if kind == "boolean":
         return tuple(map(bool, levels))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from crank.errors import FormulaError, listed
 from crank.formula.contrasts import CONTRASTS, Coding
 
+_LONGEST = 10_000  # of a sequence
 _PATSY = {
     "Treatment": "treatment",
     "Sum": "sum",
@@ -23,7 +25,8 @@ def bound(call: ast.Call, signature: Mapping[str, Any], term: str) -> dict[str, 
 
     Examples
     --------
-    >>> call = ast.parse("f(x, 3)", mode="eval").body
+    >>> from crank.formula.syntax import read_expression
+    >>> call = read_expression("f(x, 3)")
     >>> sorted(bound(call, {"data": None, "degree": 1, "raw": False}, "f(x, 3)"))
     ['data', 'degree', 'raw']
     """
@@ -36,12 +39,15 @@ def bound(call: ast.Call, signature: Mapping[str, Any], term: str) -> dict[str, 
         )
     given.update(zip(signature, call.args, strict=False))
     for keyword in call.keywords:
-        if keyword.arg is None or keyword.arg not in signature or keyword.arg in given:
+        name = str(keyword.arg)
+        if name not in signature:
+            name = name.replace("_", ".")  # include_lowest is R's include.lowest
+        if name not in signature or name in given:
             raise FormulaError(
                 f"{function}(...) in the term {term!r} cannot take {keyword.arg!r}. "
                 f"It takes {listed(signature)}, each once."
             )
-        given[keyword.arg] = keyword.value
+        given[name] = keyword.value
     first = next(iter(signature))
     if first not in given:
         raise FormulaError(f"{function}(...) in the term {term!r} lacks its column.")
@@ -49,16 +55,44 @@ def bound(call: ast.Call, signature: Mapping[str, Any], term: str) -> dict[str, 
 
 
 def literal(node: ast.expr, term: str) -> Any:
-    """Read a number, a text, True, False, None, or a list or dict of these."""
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "np.array" and len(node.args) == 1:
-        node = node.args[0]
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        raise FormulaError(
-            f"the option {ast.unparse(node)!r} in the term {term!r} must be written out: a number, "
-            f"a text, True, False, None, or a list of these."
-        ) from None
+    """Read a number, a text, True, False, None, or a list or dict of these.
+
+    Examples
+    --------
+    >>> from crank.formula.syntax import read_expression
+    >>> literal(read_expression("c(-Inf, 0, 1.5)"), "t")
+    [-inf, 0, 1.5]
+    >>> literal(read_expression("seq(0, 6, 3)"), "t")
+    [0, 3, 6]
+    """
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id="Inf" | "inf" | "np.inf"):
+            return math.inf
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
+            number = literal(operand, term)
+            if isinstance(number, int | float):
+                return -number if isinstance(sign, ast.USub) else number
+        case ast.List(elts=items):
+            return [literal(item, term) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple(literal(item, term) for item in items)
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            return {literal(k, term): literal(v, term) for k, v in pairs if k is not None}
+        case ast.Call(func=ast.Name(id="np.array"), args=[inner], keywords=[]):
+            return literal(inner, term)
+        case ast.Call(func=ast.Name(id="seq"), args=[_, _, _] as given, keywords=[]):
+            start, stop, step = (literal(one, term) for one in given)
+            if all(isinstance(v, int | float) for v in (start, stop, step)) and step:
+                count = math.floor((stop - start) / step + 1e-10) + 1
+                if 0 < count <= _LONGEST:
+                    return [start + k * step for k in range(count)]
+    raise FormulaError(
+        f"the option {ast.unparse(node)!r} in the term {term!r} must be written out: a number, "
+        f"a text, True, False, None, or a list of these."
+    )
 
 
 def contrasts(node: ast.expr, term: str) -> Coding:
@@ -66,7 +100,8 @@ def contrasts(node: ast.expr, term: str) -> Coding:
 
     Examples
     --------
-    >>> contrasts(ast.parse("contr.treatment(base='b')", mode="eval").body, "t")
+    >>> from crank.formula.syntax import read_expression
+    >>> contrasts(read_expression("contr.treatment(base='b')"), "t")
     Coding(kind='treatment', options={'base': 'b'})
     """
     if isinstance(node, ast.Constant) and node.value is None:

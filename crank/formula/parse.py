@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from crank.design.expressions import Function
-from crank.errors import FormulaError
+from crank.errors import FormulaError, listed
 from crank.formula.compile import RawFactor, column_factor, compile_factor
-from crank.formula.grammar import Source, read_sides, shortened
+from crank.formula.grammar import FormulaReader
+from crank.formula.terms import Source
+from crank.formula.tokens import shortened
 
 
 class RawTerm(NamedTuple):
@@ -97,22 +99,34 @@ def parse_formula(
         if source.tree is None:
             return column_factor(source.name, columns)
         try:
-            return compile_factor(source.name, source.tree, dict(source.aliases), columns, known)
+            return compile_factor(source.name, source.tree, columns, known)
         except RecursionError:
             raise FormulaError(
                 f"the term {shortened(source.name)} is nested too deeply. Compute it as a column."
             ) from None
 
-    sides = read_sides(formula, names)
-    left = compiled(sides.response)
-    if left.form != "plain":
+    reader = FormulaReader(formula)
+    left = compiled(reader.response())
+    if left.form != "expression":
         raise FormulaError(
             f"the response {left.name!r} makes several columns. A response is one column of "
             f"numbers, such as y or log(y)."
         )
-    bare = {factor.name for term in sides.terms for factor in term.factors}
-    if not bare.isdisjoint(left.variables):
-        # '.' must leave out what the response reads, which is known only now
-        sides = read_sides(formula, names, hidden=left.variables)
-    terms = tuple(RawTerm(tuple(map(compiled, t.factors)), t.scale) for t in sides.terms)
-    return ParsedFormula(formula, left, terms, sides.intercept)
+    right = reader.right_side(name for name in names if name not in left.variables)
+    terms = tuple(RawTerm(tuple(map(compiled, t.factors)), t.scale) for t in right.terms)
+    parsed = ParsedFormula(formula, left, terms, right.intercept)
+    _refuse_response(parsed)
+    return parsed
+
+
+def _refuse_response(parsed: ParsedFormula) -> None:
+    """Refuse predictors from which the response can be computed."""
+    needed = parsed.response_variables
+    if not set(needed) <= set(parsed.variables):
+        return
+    where = [f.name for f in parsed.factors if not set(needed).isdisjoint(f.variables)]
+    raise FormulaError(
+        f"the formula {shortened(parsed.text)} has its response {parsed.response.name!r} on the "
+        f"right side as well, in {listed(map(repr, where))}: the response could be computed from "
+        f"its predictors. Leave {listed(map(repr, needed))} out there."
+    )

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from crank.design.columns import Kind
 from crank.design.expressions import Step, Steps, check, columns_of, operand_start
 from crank.design.reader import Reader
 from crank.errors import DataError
 from crank.formula.compile import RawFactor
+from crank.frames.columns import Kind
 
 
 def kinds_of(steps: Steps, reader: Reader) -> dict[str, Kind]:
@@ -19,10 +19,12 @@ def kinds_of(steps: Steps, reader: Reader) -> dict[str, Kind]:
 
 
 def learn_steps(factor: RawFactor, reader: Reader) -> Steps:
-    """Turn centring and scaling into arithmetic with the numbers learned here."""
+    """Write centring and scaling as arithmetic with the numbers learned here, dates as days."""
     learned: list[Step] = []
     for step in factor.steps:
-        if step.op == "standardize":
+        if step.op == "column" and reader.table.kind(step.given[0]) == "date":
+            learned.append(Step("days", step.given))
+        elif step.op == "standardize":
             operand = tuple(learned[operand_start(learned) :])
             learned += _standardizing(operand, step.given, factor.name, reader)
         else:

@@ -2,7 +2,7 @@
 
 This is the rule of R, patsy and formulaic. A factor that spans the intercept is one reduced
 factor plus the intercept; a term spans the products of these pieces; pieces that earlier terms
-span are dropped, and what is left is put together again with as few, as full factors as possible.
+span are dropped, and what is left is joined again into as few, as full factors as possible.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 
 from crank.design.operations import OPERATIONS
 
-SAME = {  # other names of operations, NumPy's or Python's
+SAME = {  # other names of operations: NumPy's, Python's, R's
     "absolute": "abs",
     "fabs": "abs",
     "around": "rint",
@@ -21,6 +21,13 @@ SAME = {  # other names of operations, NumPy's or Python's
     "logical_and": "and",
     "logical_or": "or",
     "logical_not": "not",
+    "ifelse": "where",
+    "pmin": "minimum",
+    "pmax": "maximum",
+    "ceiling": "ceil",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
 }
 BINARY = {
     ast.Add: "add",
@@ -41,13 +48,13 @@ COMPARE = {
     ast.Eq: "equal",
     ast.NotEq: "not_equal",
 }
-CONSTANTS = {"np.pi": math.pi, "np.e": math.e}
+CONSTANTS = {"np.pi": math.pi, "pi": math.pi, "np.e": math.e}
 SCALINGS: Mapping[str, Mapping[str, Any]] = {
     "center": {"data": None},
     "scale": {"data": None, "center": True, "scale": True, "ddof": 1},
     "standardize": {"x": None, "center": True, "rescale": True, "ddof": 0},
 }
-SEVERAL: Mapping[str, Mapping[str, Any]] = {  # functions that make a factor of several columns
+SEVERAL: Mapping[str, Mapping[str, Any]] = {  # functions that make a factor of their own
     "poly": {"x": None, "degree": 1, "raw": False},
     "bs": {
         "x": None,
@@ -59,16 +66,35 @@ SEVERAL: Mapping[str, Mapping[str, Any]] = {  # functions that make a factor of 
         "upper_bound": None,
         "extrapolation": "raise",
     },
+    "ns": {"x": None, "df": None, "knots": None, "intercept": False, "Boundary.knots": None},
+    "cut": {
+        "x": None,
+        "breaks": None,
+        "labels": None,
+        "include.lowest": False,
+        "right": True,
+        "dig.lab": 3,
+        "ordered_result": False,
+    },
     "C": {"data": None, "contrasts": None, "levels": None, "spans_intercept": True},
 }
 FUNCTIONS = tuple(
     sorted(
-        {*OPERATIONS, *SAME, *SCALINGS, *SEVERAL, "I", "Q", "clip", "isin"} - {"and", "or", "not"}
+        {*OPERATIONS, *SAME, *SCALINGS, *SEVERAL, "I", "Q", "clip", "isin", "as.Date"}
+        - {"and", "or", "not"}
     )
 )
 # what a message names
 COMMON = (
-    *("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "floor", "ceil", "round", "where"),
-    *("clip", "maximum", "minimum", "isin", "center", "scale", "standardize", "poly", "bs", "C"),
-    "I",
+    *("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "floor", "ceil", "round", "ifelse"),
+    *("clip", "maximum", "minimum", "isin", "center", "scale", "standardize", "poly", "bs", "ns"),
+    *("cut", "C", "I"),
+)
+# functions of R and pandas whose value in a row depends on the other rows
+OF_ALL_ROWS = frozenset(
+    {
+        *("rank", "order", "sort", "rev", "cumsum", "cumprod", "cummax", "cummin", "diff", "lag"),
+        *("shift", "lead", "mean", "median", "sd", "var", "sum", "min", "max", "quantile", "qcut"),
+        *("ecdf", "ave", "rolling", "ntile", "percent_rank", "row_number", "dense_rank"),
+    }
 )

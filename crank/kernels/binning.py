@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.compiled_bins import MISSING, bin_rows, gather, reorder
+from crank.kernels.compiled_bins import MISSING_BIN, bin_rows, gather, reorder
 from crank.kernels.threads import Threads
 
 SAMPLE = 2**15
@@ -27,7 +27,7 @@ class Binned:
     Attributes
     ----------
     bins : ndarray of uint8, shape (d, n)
-        Bin of each column at each slot; `MISSING` for a missing value.
+        Bin of each column at each slot; `MISSING_BIN` for a missing value.
     edges : ndarray of shape (d, 256)
         The bin of x is the number of edges below x.
     n_bins : ndarray of int, shape (d,)
@@ -97,7 +97,10 @@ def bin_matrix(
             lambda j: edges.learn_more(j, X[:, j], bins[j]), [(j,) for j in strays.tolist()]
         )
         _fill(X, edges, strays, np.zeros(d, dtype=bool), bins, threads)
-    threads.run(lambda first, last: reorder(bins, first, last, row), threads.chunks(d))
+    threads.run(
+        lambda first, last: reorder(bins, first, last, row, np.empty(n, dtype=np.uint8)),
+        threads.chunks(d),
+    )
     return Binned(bins, edges.value, edges.n_bins, edges.discrete, row)
 
 
@@ -107,7 +110,7 @@ class _Edges:
     def __init__(self, levels: NDArray[np.intp]) -> None:
         d = len(levels)
         self.levels = levels
-        self.value = np.empty((d, MISSING + 1))
+        self.value = np.empty((d, MISSING_BIN + 1))
         self.n_bins = np.zeros(d, dtype=np.intp)
         self.discrete = np.ones(d, dtype=bool)
 
@@ -119,11 +122,11 @@ class _Edges:
         known = value[:n_known]
         self.discrete[j] = True
         if self.levels[j]:
-            edges = np.arange(float(self.levels[j] if self.levels[j] <= MISSING else 0))
-        elif len(distinct := np.flatnonzero(known[1:] != known[:-1])) < MISSING:
+            edges = np.arange(float(self.levels[j] if self.levels[j] <= MISSING_BIN else 0))
+        elif len(distinct := np.flatnonzero(known[1:] != known[:-1])) < MISSING_BIN:
             edges = np.append(known[distinct], known[-1:])
         else:
-            quantiles = known[np.arange(1, MISSING) * n_known // MISSING - 1]
+            quantiles = known[np.arange(1, MISSING_BIN) * n_known // MISSING_BIN - 1]
             edges = np.unique(quantiles[quantiles < known[-1]])
             self.discrete[j] = False
         self._set(j, edges)
@@ -141,15 +144,15 @@ class _Edges:
         value = value.astype(np.float64)
         odd = value.compress((self.value[j].take(bins) != value) & ~np.isnan(value))
         edges = np.union1d(self.value[j, : self.n_bins[j]], odd)
-        if len(edges) <= MISSING:
+        if len(edges) <= MISSING_BIN:
             self._set(j, edges)
         else:
             self.learn(j, np.sort(value))
 
     def _set(self, j: int, edges: NDArray[np.float64]) -> None:
         self.value[j, : len(edges)] = edges
-        self.value[j, len(edges) : MISSING] = np.inf
-        self.value[j, MISSING] = np.nan  # equals nothing: a value in this bin is a stray
+        self.value[j, len(edges) : MISSING_BIN] = np.inf
+        self.value[j, MISSING_BIN] = np.nan  # equals nothing: a value in this bin is a stray
         self.n_bins[j] = len(edges) + (0 if self.discrete[j] else 1)
 
 

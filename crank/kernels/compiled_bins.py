@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from crank.kernels.compiler import kernel, kernel_for
 
-MISSING = 255
+MISSING_BIN = 255
 """The bin of missing values."""
 
 
-def _bin_rows(
+def _bin_rows(  # compiled
     X: NDArray[Any],
     first: int,
     last: int,
@@ -47,7 +47,7 @@ def _bin_rows(
                 b += np.uint32(4) * np.uint32(e[b + np.uint32(3)] < x)
                 b += np.uint32(2) * np.uint32(e[b + np.uint32(1)] < x)
                 b += np.uint32(e[b] < x)
-                out[r] = b | (np.uint32(MISSING) * np.uint32(x != x))
+                out[r] = b | (np.uint32(MISSING_BIN) * np.uint32(x != x))
             if check[j]:
                 wrong = 0
                 for r in range(len(out)):
@@ -77,10 +77,10 @@ def bin_rows(dtype: str) -> Any:
     return kernel_for(signature, _bin_rows)
 
 
-def _gather(
+def _gather(  # compiled
     X: NDArray[Any], rows: NDArray[np.intp], first: int, last: int, out: NDArray[np.float64]
 ) -> None:
-    """Copy some rows of the columns ``first`` to ``last``, turned, into ``out``."""
+    """Copy some rows of the columns ``first`` to ``last``, transposed, into ``out``."""
     for r in range(len(rows)):
         row = np.uint64(rows[r])
         for j in range(last - first):
@@ -104,13 +104,13 @@ def gather(dtype: str) -> Any:
 
 
 @kernel
-def reorder(bins: NDArray[np.uint8], first: int, last: int, row: NDArray[np.intp]) -> None:
-    """Put columns ``first`` to ``last`` of the bins, in place, in another order of rows."""
-    n = len(row)
-    column = np.empty(n, np.uint8)
-    for j in range(first, last):
-        old = bins[j]
+def reorder(
+    bins: NDArray[np.uint8], first: int, last: int, row: NDArray[np.intp], room: NDArray[np.uint8]
+) -> None:
+    """Bring columns ``first`` to ``last`` of the bins, in place, into another order of rows."""
+    n = np.uint64(len(row))
+    for j in range(np.uint64(first), np.uint64(last)):
         for r in range(n):
-            column[r] = old[np.uint64(row[r])]
+            room[r] = bins[j, np.uint64(row[r])]
         for r in range(n):  # an assignment of arrays would take three seconds to compile
-            old[r] = column[r]
+            bins[j, r] = room[r]

@@ -1,10 +1,10 @@
-"""Compiled: the grower's passes over the nodes of a level (see `crank.passes`).
+"""Compiled: the grower's passes over the nodes of a level (see `crank.growing.passes`).
 
 Rows of a node come in y order, so ties are runs and the rows below a row are those before it.
 Each call works on the nodes from ``first`` to before ``last``; nodes are independent, hence the
-results do not depend on how they are dealt out to threads. If ranks are ``plain``, without ties
-or weights, they are the positions themselves and nothing else is read; if they are ``even``, every
-weight is 1 and no weight is read.
+results do not depend on how they are dealt out to threads. ``weight`` is None if every weight is
+1; ``group`` is None if there are no ties either: the ranks are then the positions themselves, and
+nothing else is read. numba compiles only what is left.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.compiler import kernel
+from crank.kernels.compiler import kernel, kernel_part
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -25,14 +25,12 @@ CRITERIA = {"crank": 0, "kendall": 1, "iauc": 2, "spearman": 3}
 @kernel
 def score_nodes(
     criterion: int,
-    plain: bool,
-    even: bool,
     position: Ints,
     bounds: Bounds,
     first: int,
     last: int,
     group: Ints,
-    weight: Floats,
+    weight: Floats | None,
     below: Floats,
     upto: Floats,
     rounding: float,
@@ -44,83 +42,86 @@ def score_nodes(
     IAUC scores up to ``least`` are rounding, not a score.
     """
     for k in range(first, last):
-        if plain:
-            _score_plain(criterion, position, bounds[k], bounds[k + 1], score)
-        else:
-            _score_node(
-                criterion,
-                even,
-                position[bounds[k] : bounds[k + 1]],
-                group,
-                weight,
-                below,
-                upto,
-                rounding,
-                least,
-                score[bounds[k] : bounds[k + 1]],
-            )
+        _score_node(
+            criterion,
+            position,
+            bounds[k],
+            bounds[k + 1],
+            group,
+            weight,
+            below,
+            upto,
+            rounding,
+            least,
+            score,
+        )
 
 
 @kernel
-def _score_plain(criterion: int, position: Ints, start: int, end: int, score: Floats) -> None:
-    m, total = end - start, 0.0
-    if criterion >= 2:
+def score_untied_nodes(
+    criterion: int, position: Ints, bounds: Bounds, first: int, last: int, score: Floats
+) -> None:
+    """Do the same where there are neither ties nor weights."""
+    for k in range(first, last):
+        start, end = bounds[k], bounds[k + 1]
+        m, total = end - start, 0.0
+        if criterion >= 2:
+            for p in range(start, end):
+                total += position[p]
         for p in range(start, end):
-            total += position[p]
-    for p in range(start, end):
-        i = p - start
-        kendall = float(2 * i + 1 - m)
-        if criterion == 0:
-            score[p] = 1.0 if 2 * i >= m else -1.0
-        elif criterion == 1:
-            score[p] = kendall
-        elif criterion == 2:
-            score[p] = float(m) * position[p] - total - kendall
-        else:
-            score[p] = position[p] - total / m
+            i = p - start
+            kendall = float(2 * i + 1 - m)
+            if criterion == 0:
+                score[p] = 1.0 if 2 * i >= m else -1.0
+            elif criterion == 1:
+                score[p] = kendall
+            elif criterion == 2:
+                score[p] = float(m) * position[p] - total - kendall
+            else:
+                score[p] = position[p] - total / m
 
 
-@kernel
+@kernel_part
 def _score_node(
     criterion: int,
-    even: bool,
     position: Ints,
+    start: int,
+    end: int,
     group: Ints,
-    weight: Floats,
+    weight: Floats | None,
     below: Floats,
     upto: Floats,
     rounding: float,
     least: float,
     score: Floats,
 ) -> None:
-    m = len(position)
-    mass = float(m)
-    if not even:
+    mass = float(end - start)
+    if weight is not None:
         mass = 0.0
-        for p in range(m):
+        for p in range(start, end):
             mass += weight[position[p]]
     if criterion == 0:
-        if even:
-            cut = _even_median_cut(position, group)
+        if weight is None:
+            cut = _unweighted_median_cut(position, start, end, group)
         else:
-            cut = _median_cut(position, group, weight, mass, rounding)
-        for p in range(m):
-            w = 1.0 if even else weight[position[p]]
+            cut = _median_cut(position, start, end, group, weight, mass, rounding)
+        for p in range(start, end):
+            w = 1.0 if weight is None else weight[position[p]]
             score[p] = w if p >= cut else -w
         return
     lows = 0.0
     if criterion >= 2:
-        for p in range(m):
+        for p in range(start, end):
             o = position[p]
-            w = 1.0 if even else weight[o]
+            w = 1.0 if weight is None else weight[o]
             lows += w * (below[o] if criterion == 2 else 0.5 * (below[o] + upto[o]))
     under, highs = 0.0, 0.0
-    p = 0
-    while p < m:
+    p = start
+    while p < end:
         o = position[p]
         past, tied = p, 0.0
-        while past < m and group[position[past]] == group[o]:
-            tied += 1.0 if even else weight[position[past]]
+        while past < end and group[position[past]] == group[o]:
+            tied += 1.0 if weight is None else weight[position[past]]
             past += 1
         if criterion == 1:
             value = 2.0 * under + tied - mass
@@ -133,49 +134,55 @@ def _score_node(
         else:
             value = 0.5 * (below[o] + upto[o]) - lows / mass
         for q in range(p, past):
-            score[q] = value if even else value * weight[position[q]]
+            score[q] = value if weight is None else value * weight[position[q]]
         under += tied
         p = past
 
 
-@kernel
-def _median_cut(position: Ints, group: Ints, weight: Floats, mass: float, rounding: float) -> int:
+@kernel_part
+def _median_cut(
+    position: Ints,
+    start: int,
+    end: int,
+    group: Ints,
+    weight: Floats,
+    mass: float,
+    rounding: float,
+) -> int:
     """First row above the distinct value nearest to half of the mass, the upper of two as near."""
-    m = len(position)
     nearest = np.inf
-    cut = m
-    for turn in range(2):
-        cut, under = m, 0.0
-        for p in range(m - 1):
+    cut = end
+    for look in range(2):
+        cut, under = end, 0.0
+        for p in range(start, end - 1):
             under += weight[position[p]]
             if group[position[p + 1]] != group[position[p]]:
                 off = abs(2.0 * under - mass)
-                if turn == 0:
+                if look == 0:
                     nearest = min(nearest, off)
                 elif off <= nearest + rounding * mass:
                     cut = p + 1
     return cut
 
 
-@kernel
-def _even_median_cut(position: Ints, group: Ints) -> int:
+@kernel_part
+def _unweighted_median_cut(position: Ints, start: int, end: int, group: Ints) -> int:
     """Find the same cut without weights, from the middle outwards."""
-    m = len(position)
-    high = (m + 1) // 2
-    while high < m and group[position[high]] == group[position[high - 1]]:
+    m = end - start
+    high = start + (m + 1) // 2
+    while high < end and group[position[high]] == group[position[high - 1]]:
         high += 1
-    low = m // 2
-    while low > 0 and group[position[low]] == group[position[low - 1]]:
+    low = start + m // 2
+    while low > start and group[position[low]] == group[position[low - 1]]:
         low -= 1
-    if high == m or (low > 0 and m - 2 * low < 2 * high - m):
-        return low if low > 0 else m
+    # rows below the middle of the lower cut, and above that of the upper one
+    if high == end or (low > start and start + end - 2 * low < 2 * high - start - end):
+        return low if low > start else end
     return high
 
 
 @kernel
 def partition_nodes(
-    plain: bool,
-    even: bool,
     position: Ints,
     bounds: Bounds,
     first: int,
@@ -183,8 +190,8 @@ def partition_nodes(
     left: NDArray[np.bool_],
     to_left: Bounds,
     to_right: Bounds,
-    group: Ints,
-    weight: Floats,
+    group: Ints | None,
+    weight: Floats | None,
     below: Floats,
     upto: Floats,
     out: Ints,
@@ -207,11 +214,14 @@ def partition_nodes(
         p, end = bounds[k], bounds[k + 1]
         while p < end:
             o = position[p]
-            low, high = (float(o), float(o + 1)) if plain else (below[o], upto[o])
-            tied = o if plain else group[o]
+            if group is None:
+                low, high = float(o), float(o + 1)
+            else:
+                low, high = below[o], upto[o]
+            run = o
             on_left, on_right = 0.0, 0.0
             while True:
-                w = 1.0 if even else weight[o]
+                w = 1.0 if weight is None else weight[o]
                 goes = left[p]
                 out[i if goes else j] = o
                 i += goes
@@ -219,10 +229,12 @@ def partition_nodes(
                 on_left += w * goes
                 on_right += w * (not goes)
                 p += 1
-                if plain or p == end:
+                if group is None:
+                    break
+                if p == end:
                     break
                 o = position[p]
-                if group[o] != tied:
+                if group[o] != group[run]:
                     break
             pairs += on_left * w_right - on_right * w_left
             triples += on_left * (low * w_right - h_right) - on_right * (low * w_left - h_left)
@@ -236,39 +248,32 @@ def partition_nodes(
 
 @kernel
 def summarise_nodes(
-    plain: bool,
-    even: bool,
     position: Ints,
     bounds: Bounds,
     first: int,
     last: int,
-    weight: Floats,
+    weight: Floats | None,
     below: Floats,
     upto: Floats,
     mass: Floats,
     middle: Floats,
-    law: Floats,
+    shares: Floats,
     at: Bounds,
 ) -> None:
     """Weigh each node, sum its weighted ranks, and find the rows at given shares of its mass."""
-    shares = len(law)
     for k in range(first, last):
         start, end = bounds[k], bounds[k + 1]
         w, m = 0.0, 0.0
-        if plain:
-            w = float(end - start)
-            for p in range(start, end):
-                m += 2.0 * position[p] + 1.0
-        else:
-            for p in range(start, end):
-                o = position[p]
-                one = 1.0 if even else weight[o]
-                w += one
-                m += one * (below[o] + upto[o])
+        for p in range(start, end):
+            o = position[p]
+            one = 1.0 if weight is None else weight[o]
+            w += one
+            m += one * (below[o] + upto[o])
         mass[k], middle[k] = w, m
-        p, under = start, weight[position[start]]
-        for q in range(shares):
-            while p < end - 1 and under < w * law[q]:
-                p += 1
-                under += weight[position[p]]
-            at[k * shares + q] = p
+        if weight is not None:
+            p, under = start, weight[position[start]]
+            for q in range(len(shares)):
+                while p < end - 1 and under < w * shares[q]:
+                    p += 1
+                    under += weight[position[p]]
+                at[k * len(shares) + q] = p

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crank.kernels.compiler import kernel_for
 
 
-def _side_nodes(
+def _side_nodes(  # compiled
     X: NDArray[Any],
     row: NDArray[np.intp],
     position: NDArray[np.int32],
@@ -36,17 +36,18 @@ def _side_nodes(
         j = column[k]
         if j < 0:
             continue
-        bin_of, goes, low, high = bins[j], side[k], edge[k, 0], edge[k, 1]
-        rows = slice(bounds[k], bounds[k + 1])
-        where, here, out = index[rows], position[rows], left[rows]
+        low, high = edge[k, 0], edge[k, 1]
         largest, smallest = -np.inf, np.inf
-        for p in range(len(where)):
-            b = bin_of[np.uint32(where[p])]
-            out[p] = goes[b]
-            if b == low:
-                largest = max(largest, np.float64(X[row[here[p]], j]))
-            elif b == high:
-                smallest = min(smallest, np.float64(X[row[here[p]], j]))
+        column_j, node = np.uint64(j), np.uint64(k)
+        for p in range(np.uint64(bounds[k]), np.uint64(bounds[k + 1])):
+            b = bins[column_j, np.uint64(index[p])]
+            left[p] = side[node, np.uint64(b)]
+            if b in (low, high):
+                x = np.float64(X[np.uint64(row[np.uint64(position[p])]), column_j])
+                if b == low:
+                    largest = max(largest, x)
+                else:
+                    smallest = min(smallest, x)
         if low >= 0:
             neighbour[k, 0] = largest
         if high >= 0:

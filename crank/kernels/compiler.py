@@ -5,18 +5,37 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, TypeVar, cast
+from zlib import crc32
+
+from crank.progress import note
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+"""There is no ``parallel=True`` on purpose: its thread layers abort under threads or die after a
+fork. Threads come from outside (`crank.kernels.threads`)."""
+
+COMPILING = "crank: compiling for large data, once on this machine; it takes a few seconds"
+
+_ours: set[Callable[..., Any]] = set()
+
 
 def kernel(function: F) -> F:
-    """Compile a serial function that runs without the interpreter's lock.
-
-    There is no ``parallel=True`` on purpose: its thread layers abort under threads or die after
-    a fork. Threads come from outside (`crank.kernels.threads`).
-    """
+    """Compile a serial function that runs without the interpreter's lock."""
     return _compiled(function, None)
+
+
+def kernel_part(function: F) -> F:
+    """Compile a function that only kernels call.
+
+    It needs no way in from Python and no cache of its own: kernels carry it along in theirs.
+    """
+    from numba import njit
+
+    compiled: F = njit(no_cpython_wrapper=True, **OPTIONS)(function)
+    return compiled
 
 
 def kernel_for(signature: Any, function: F) -> F:
@@ -25,18 +44,43 @@ def kernel_for(signature: Any, function: F) -> F:
     For arrays that users own: one signature with any strides, read-only, serves every layout,
     where compilation on demand would make a variant for each.
     """
-    return _compiled(function, signature)
+    # numba keeps one index for each function's cache and does not lock it: processes that compile
+    # two signatures at the same time can leave one with the other's code. Each gets its own name.
+    parts = (function.__name__, function.__defaults__, function.__closure__)
+    own = FunctionType(function.__code__, function.__globals__, *parts)
+    own.__qualname__ = f"{function.__qualname__}_{crc32(str(signature).encode()):08x}"
+    return cast(F, _compiled(own, signature))
 
 
 def _compiled(function: F, signature: Any) -> F:
     from numba import njit
 
-    options = {"nogil": True, "error_model": "numpy"}
+    _listen()
+    _ours.add(function)
     try:
-        compiled: F = njit(signature, cache=True, **options)(function)
+        compiled: F = njit(signature, cache=True, **OPTIONS)(function)
     except RuntimeError:  # no folder to keep a cache in
-        compiled = njit(signature, **options)(function)
+        compiled = njit(signature, **OPTIONS)(function)
     return compiled
+
+
+@cache
+def _listen() -> None:
+    """Say so, once, when numba begins to compile a kernel; loading a stored one is quick."""
+    from numba.core import event
+
+    class Compiling(event.Listener):  # type: ignore[misc]  # numba is untyped
+        said = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.said and event.data["dispatcher"].py_func in _ours:
+                self.said = True
+                note(COMPILING)
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", Compiling())
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +32,13 @@ class Level:
         Positions in y order (see `crank.ranks.Ranks`), node after node, increasing within each.
     bounds : ndarray of int, shape (nodes + 1,)
         Node k owns ``position[bounds[k]:bounds[k + 1]]``; no node is empty.
-    turn : int
+    n_from_left : int
         The left children of the level above come first: this many rows are theirs.
     """
 
     position: NDArray[np.int32]
     bounds: NDArray[np.intp]
-    turn: int = 0
+    n_from_left: int = 0
 
     @property
     def starts(self) -> NDArray[np.intp]:
@@ -89,18 +89,16 @@ class ScoredLevel(Level):
         objective: Objective,
         min_leaf: int,
     ) -> ScoredLevel:
-        """Score a level; what it has worked out before is kept."""
-        scored = cls(
+        """Score a level."""
+        return cls(
             level.position,
             level.bounds,
-            level.turn,
+            level.n_from_left,
             score=score,
             weight=weight,
             objective=objective,
             min_leaf=min_leaf,
         )
-        vars(scored).update(vars(level))
-        return scored
 
     @cached_property
     def total(self) -> FloatArray:
@@ -120,19 +118,53 @@ class ScoredLevel(Level):
         return np.add.reduceat(np.abs(self.score), self.starts)
 
     @cached_property
+    def squares(self) -> FloatArray:
+        """Sum of the squared scores of each node."""
+        return np.add.reduceat(self.score**2, self.starts)
+
+    @cached_property
+    def noise(self) -> FloatArray:
+        """Scale of what chance gains in each node; see `crank.kernels.chance`."""
+        return noise_of(self.squares, self.total, self.sizes, self.mass, self.objective)
+
+    @cached_property
     def rounding(self) -> FloatArray:
         """Difference of gains, in each node, that may be due to rounding."""
-        return ROUNDING * (self.spread if self.objective == "sum" else self.spread**2 / self.mass)
+        return rounding_of(self.spread, self.mass, self.objective)
 
     @cached_property
     def grain(self) -> FloatArray:
         """Difference of mean scores, in each node, below which two levels are tied."""
-        return 100.0 * ROUNDING * self.spread / self.mass
+        return grain_of(self.spread, self.mass)
 
     @cached_property
     def floor(self) -> FloatArray:
         """Gain that a split has to exceed to improve on the undivided node."""
         return self.rounding + (np.abs(self.total) if self.objective == "sum" else 0.0)
+
+
+def rounding_of(spread: FloatArray, mass: FloatArray, objective: Objective) -> FloatArray:
+    """Difference of gains that may be due to rounding; see `ScoredLevel`."""
+    return ROUNDING * (spread if objective == "sum" else spread**2 / mass)
+
+
+def grain_of(spread: FloatArray, mass: FloatArray) -> FloatArray:
+    """Difference of mean scores below which two levels are tied."""
+    return 100.0 * ROUNDING * spread / mass
+
+
+def noise_of(
+    squares: FloatArray,
+    total: FloatArray,
+    rows: NDArray[Any],
+    mass: FloatArray,
+    objective: Objective,
+) -> FloatArray:
+    """Return the scale of chance in each node: the standard deviation or variance of its scores."""
+    variance = np.maximum(squares / rows - (total / rows) ** 2, 0.0)
+    if objective == "sum":
+        return np.asarray(np.sqrt(variance))
+    return np.asarray(variance * rows / mass)  # of weighted scores, per unit of weight
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,16 @@ class NumericColumns:
     ----------
     columns : ndarray of shape (d, n)
         Values by position; NaN is missing.
+    direction : ndarray of int, shape (d,), optional
+        See `crank.kernels.stumps.StumpKernel`.
     """
 
-    def __init__(self, columns: FloatArray) -> None:
+    def __init__(
+        self, columns: FloatArray, direction: NDArray[np.integer[Any]] | None = None
+    ) -> None:
         self.d, self.n = columns.shape
+        self.direction = np.zeros(self.d, dtype=np.int8) if direction is None else direction
+        self.directed = bool(self.direction.any())
         self.order = _sorted_order(columns)
         self.value = columns.take(self.order + np.arange(0, columns.size, self.n)[:, None])
         self.missing = np.flatnonzero(np.isnan(self.value[:, -1]))
@@ -39,12 +45,12 @@ class NumericColumns:
         if len(level.starts) == 1 and rows == self.order.shape[1]:
             return
         born = np.zeros(self.n, dtype=np.int8)
-        born[level.position[: level.turn]] = 1
-        born[level.position[level.turn :]] = 2
+        born[level.position[: level.n_from_left]] = 1
+        born[level.position[level.n_from_left :]] = 2
         side = born.take(self.order)
         at = np.empty((self.d, rows), dtype=np.intp)
-        at[:, : level.turn] = np.flatnonzero(side == 1).reshape(self.d, -1)
-        at[:, level.turn :] = np.flatnonzero(side == 2).reshape(self.d, -1)
+        at[:, : level.n_from_left] = np.flatnonzero(side == 1).reshape(self.d, -1)
+        at[:, level.n_from_left :] = np.flatnonzero(side == 2).reshape(self.d, -1)
         self.order = self.order.take(at)
         self.value = self.value.take(at)
 
@@ -58,19 +64,22 @@ class NumericColumns:
             low_weight = _running(by_position, self.order, level)
         rises = np.zeros(self.order.shape, dtype=bool)
         np.less(self.value[:, :-1], self.value[:, 1:], out=rises[:, :-1])
+        every = np.arange(self.d)
         if not len(self.missing):
-            every = np.arange(self.d)
+            self._forbid(every, low, rises, level)
             placement = _Placement.of(every, False, low, n_low, low_weight, rises, level)
             return NumericSearch(self, level, [placement])
         some = _Missing(self, level)
-        inner = rises[self.missing]
+        inner, low_with_missing = rises[self.missing], low[self.missing] + some.part_of(low)
+        self._forbid(every, low, rises, level)
+        self._forbid(self.missing, low_with_missing, inner, level)
         rises[some.column, some.last_known] |= some.parted
         placements = [
-            _Placement.of(np.arange(self.d), False, low, n_low, low_weight, rises, level),
+            _Placement.of(every, False, low, n_low, low_weight, rises, level),
             _Placement.of(
                 self.missing,
                 True,
-                low[self.missing] + some.part_of(low),
+                low_with_missing,
                 n_low + level.spread_out(some.count, axis=1),
                 low_weight if level.objective == "sum" else some.add_to(low_weight),
                 inner,
@@ -78,6 +87,18 @@ class NumericColumns:
             ),
         ]
         return NumericSearch(self, level, placements)
+
+    def _forbid(
+        self,
+        columns: NDArray[np.intp],
+        low: Numbers,
+        rises: NDArray[np.bool_],
+        level: ScoredLevel,
+    ) -> None:
+        """Rule out the cuts of some columns that would send the wrong side left."""
+        if self.directed:
+            lean = np.sign(low + low - level.spread_out(level.total))
+            rises &= lean * self.direction[columns, None] <= 0.0
 
 
 class _Missing:
@@ -193,18 +214,18 @@ class NumericSearch:
         column = np.maximum(column, 0)
         rows = np.arange(len(level.position))
         flat = level.spread_out(column * len(rows)) + rows
-        plain = self.placements[0]
-        found, gain = plain.best[column, nodes], plain.gain.take(flat)
+        first = self.placements[0]
+        found, gain = first.best[column, nodes], first.gain.take(flat)
         missing_low = np.zeros(len(column), dtype=bool)
         for other in self.placements[1:]:
             at, there = other.find(column)
             missing_low = there & (other.best[at, nodes] > found + level.rounding)
             found = np.where(missing_low, other.best[at, nodes], found)
-            turned = other.gain.take(level.spread_out(at * len(rows)) + rows)
-            gain = np.where(level.spread_out(missing_low), turned, gain)
+            moved = other.gain.take(level.spread_out(at * len(rows)) + rows)
+            gain = np.where(level.spread_out(missing_low), moved, gain)
         near = np.flatnonzero(gain >= level.spread_out(found - level.rounding))
         cut = near[np.searchsorted(near, level.starts)]
-        low, n_low = plain.low[column, cut], plain.n_low[0, cut]
+        low, n_low = first.low[column, cut], first.n_low[0, cut]
         for other in self.placements[1:]:
             at, _ = other.find(column)
             low = np.where(missing_low, other.low[at, cut], low)
@@ -308,8 +329,11 @@ def best_cut(
     weight: FloatArray | None,
     objective: Objective,
     min_leaf: int,
+    direction: int = 0,
 ) -> tuple[float, int] | None:
     """Cut one column of decision values where the objective is best.
+
+    With a direction, only where the values above (1) or below (−1) the cut form the high side.
 
     Returns
     -------
@@ -322,7 +346,7 @@ def best_cut(
         return None
     whole = Level(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
     level = ScoredLevel.of(whole, score, weight, objective, min_leaf)
-    search = NumericColumns(value[None, :]).search(level)
+    search = NumericColumns(value[None, :], np.array([direction])).search(level)
     if search.best[0, 0] <= level.floor[0]:
         return None
     cut = search.cuts(np.zeros(1, dtype=np.intp), np.empty(n, dtype=bool))[0]

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.bin_sums import BinCuts, Scratch, any_factor, column_table, node_table
 from crank.kernels.binning import Binned
 from crank.kernels.categories import CategoryColumn, CategorySearch
-from crank.kernels.compiled_bins import MISSING
-from crank.kernels.compiled_histogram import search_columns
+from crank.kernels.compiled_bins import MISSING_BIN
+from crank.kernels.compiled_histogram import WIDTH, search_columns
 from crank.kernels.compiled_sides import side_nodes
 from crank.kernels.cuts import Cut, Level, ScoredLevel
-from crank.kernels.stumps import LevelCuts, StumpKernel, best_columns
+from crank.kernels.stumps import LevelCuts, StumpKernel, best_columns, directions, undecided
 from crank.kernels.threads import Threads
 
 
@@ -32,6 +33,8 @@ class HistogramStumps(StumpKernel):
     row : ndarray of int
         Row of X at each position.
     threads : Threads
+    direction, discount : sequence of int, bool
+        See `crank.kernels.stumps.StumpKernel`.
     """
 
     def __init__(
@@ -41,59 +44,74 @@ class HistogramStumps(StumpKernel):
         levels: Sequence[int],
         row: NDArray[np.intp],
         threads: Threads,
+        direction: Sequence[int] = (),
+        discount: bool = True,
     ) -> None:
+        self.discount = discount
         self.X, self.binned, self.row, self.threads = X, binned, row, threads
         self.levels = np.asarray(levels, dtype=np.intp)
         self.slot = binned.slots(row)
-        self.columns = np.flatnonzero(self.levels <= MISSING)
+        self.columns = column_table(
+            self.levels, binned.n_bins, directions(direction, len(self.levels))
+        )
         self.wide = {
-            int(j): CategoryColumn.of(X[row, j].astype(np.float64), int(self.levels[j]))
-            for j in np.flatnonzero(self.levels > MISSING)
+            int(j): CategoryColumn.of(X[row, j].astype(np.float64), int(self.levels[j]), discount)
+            for j in np.flatnonzero(self.levels > MISSING_BIN)
         }
 
     def search(self, level: ScoredLevel) -> LevelCuts:
         """Search every column once for the whole level."""
         index = level.position if self.slot is None else self.slot[level.position]
-        gain, found = self._gains(level, index)
-        subsets = {j: column.search(level) for j, column in self.wide.items()}
-        for j, subset in subsets.items():
-            gain[j] = subset.best
+        cuts = self._search(level, index)
+        gain, bound = cuts.gain, cuts.bound
+        wide = {j: column.search(level) for j, column in self.wide.items()}
+        for j, subset in wide.items():
+            gain[j], bound[j] = subset.best, subset.bound
+        alone: dict[tuple[int, int], CategorySearch] = {}
+        factors = np.flatnonzero(self.levels).tolist()
+        for j, k in undecided(gain, {j: bound[j] for j in factors}, level):
+            if j not in wide:
+                alone[j, k] = self._alone(level, index, k, j)
+            gain[j, k] = wide[j].settle(k) if j in wide else alone[j, k].best[0]
         column = best_columns(gain, level)
-        return self._cuts(level, index, column, found, subsets)
+        for k, j in enumerate(column.tolist()):
+            if j >= 0 and self.levels[j] and j not in wide and (j, k) not in alone:
+                alone[j, k] = self._alone(level, index, k, j)
+        return self._cuts(level, index, column, cuts.found, wide, alone)
 
-    def _gains(
-        self, level: ScoredLevel, index: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        nodes, d = len(level.starts), len(self.levels)
-        gain = np.zeros((d, nodes))
-        found = np.zeros((d, nodes, 6), dtype=np.int32)
-        weight = np.empty(0) if level.weight is None else level.weight
-        categorical = self.levels > 0
+    def _search(self, level: ScoredLevel, index: NDArray[np.int32]) -> BinCuts:
+        """Count and choose, two columns at a time."""
+        cuts = BinCuts.empty(len(self.levels), len(level.starts))
+        factors = any_factor(self.columns)
+        noise = level.noise if factors and self.discount else None
+        nodes = node_table(level.total, level.mass, level.spread, noise, level.objective)
 
         def search(first: int, last: int) -> None:
+            room = Scratch.of(2 * WIDTH, level.weight is not None, factors)
             search_columns(
                 self.binned.bins,
                 self.columns,
                 first,
                 last,
-                self.binned.n_bins,
-                categorical,
                 index,
                 level.bounds,
                 level.score,
-                weight,
-                level.total,
-                level.mass,
-                level.rounding,
-                level.grain,
+                level.weight,
+                nodes,
                 level.objective == "variance",
                 level.min_leaf,
-                gain,
-                found,
+                room.sums,
+                room.counts,
+                room.masses,
+                room.work,
+                room.order,
+                cuts.gain,
+                cuts.bound,
+                cuts.found.reshape(-1),
             )
 
         self.threads.run(search, self.threads.chunks((len(self.columns) + 1) // 2))
-        return gain, found
+        return cuts
 
     def _cuts(
         self,
@@ -101,12 +119,13 @@ class HistogramStumps(StumpKernel):
         index: NDArray[np.int32],
         column: NDArray[np.intp],
         found: NDArray[np.int32],
-        subsets: dict[int, CategorySearch],
+        wide: dict[int, CategorySearch],
+        alone: dict[tuple[int, int], CategorySearch],
     ) -> LevelCuts:
-        """Turn the winners into cuts, and send the rows of their nodes left or right."""
+        """Make cuts of the winners, and send the rows of their nodes left or right."""
         nodes = len(column)
         left = np.zeros(len(level.position), dtype=bool)
-        side = np.zeros((nodes, MISSING + 1), dtype=bool)
+        side = np.zeros((nodes, MISSING_BIN + 1), dtype=bool)
         edge = np.full((nodes, 2), -1, dtype=np.int32)
         neighbour = np.full((nodes, 2), np.nan)
         by_table = column.copy()
@@ -114,23 +133,23 @@ class HistogramStumps(StumpKernel):
         for k, j in enumerate(column.tolist()):
             if j < 0:
                 continue
-            if j in subsets:
+            if j in wide:
                 by_position = np.zeros(len(self.row), dtype=bool)
-                cuts[k] = subsets[j].cut(k, by_position)
+                cuts[k] = wide[j].cut(k, by_position)
                 here = slice(level.bounds[k], level.bounds[k + 1])
                 left[here] = by_position[level.position[here]]
                 by_table[k] = -1
             elif self.levels[j]:
-                cuts[k] = self._subset(level, index, k, j, side[k])
+                cuts[k] = _subset(alone[j, k], side[k])
             else:
                 low, high = (int(b) for b in found[j, k, :2])
                 side[k, : low + 1] = found[j, k, 4]
                 side[k, low + 1 :] = not found[j, k, 4]
-                side[k, MISSING] = found[j, k, 3] == found[j, k, 4]
+                side[k, MISSING_BIN] = found[j, k, 3] == found[j, k, 4]
                 if self.binned.discrete[j]:
                     neighbour[k] = self.binned.edges[j, [low, high]]
                 else:
-                    edge[k] = low, high if high != MISSING else -1
+                    edge[k] = low, high if high != MISSING_BIN else -1
         self._send(level, index, by_table, side, edge, left, neighbour)
         for k, j in enumerate(column.tolist()):
             if j >= 0 and cuts[k] is None:
@@ -167,19 +186,14 @@ class HistogramStumps(StumpKernel):
             self.threads.chunks(len(column)),
         )
 
-    def _subset(
-        self,
-        level: ScoredLevel,
-        index: NDArray[np.int32],
-        node: int,
-        column: int,
-        side: NDArray[np.bool_],
-    ) -> Cut:
-        """Find the winning subset again, in NumPy, now that only one node asks for it."""
+    def _alone(
+        self, level: ScoredLevel, index: NDArray[np.int32], node: int, column: int
+    ) -> CategorySearch:
+        """Find the subset of one node again, in NumPy: compiled code tells gains only."""
         here = slice(level.bounds[node], level.bounds[node + 1])
         n_levels = int(self.levels[column])
         code = self.binned.bins[column, index[here]].astype(np.intp)
-        code[code == MISSING] = n_levels
+        code[code == MISSING_BIN] = n_levels
         alone = ScoredLevel.of(
             Level(np.arange(len(code), dtype=np.int32), np.array([0, len(code)], dtype=np.intp)),
             level.score[here],
@@ -187,11 +201,10 @@ class HistogramStumps(StumpKernel):
             level.objective,
             level.min_leaf,
         )
-        cut = CategoryColumn(code, n_levels).search(alone).cut(0, np.empty(len(code), dtype=bool))
-        assert cut.levels is not None
-        side[list(cut.levels[0])] = True
-        side[MISSING] = bool(cut.missing_left)
-        return cut
+        search = CategoryColumn(code, n_levels, self.discount).search(alone)
+        if search.bound[0] > search.best[0] + alone.rounding[0]:
+            search.settle(0)
+        return search
 
     def _threshold(
         self,
@@ -205,8 +218,17 @@ class HistogramStumps(StumpKernel):
         return Cut(
             low_is_left=bool(low_is_left),
             low=float(neighbour[0]),
-            high=float(neighbour[1]) if high != MISSING else np.nan,
+            high=float(neighbour[1]) if high != MISSING_BIN else np.nan,
             levels=None,
             missing_left=missing_low == low_is_left if n_missing else None,
             n_left=n_low if low_is_left else rows - n_low,
         )
+
+
+def _subset(search: CategorySearch, side: NDArray[np.bool_]) -> Cut:
+    """Read the cut of a node off, and mark the bins that go left."""
+    cut = search.cut(0, np.empty(len(search.column.code), dtype=bool))
+    assert cut.levels is not None
+    side[list(cut.levels[0])] = True
+    side[MISSING_BIN] = bool(cut.missing_left)
+    return cut

@@ -1,4 +1,4 @@
-"""The mean of ROC curves over thresholds, in NumPy: at even steps of α, and at every vertex.
+"""The mean of ROC curves over thresholds, in NumPy: at equal steps of α, and at every vertex.
 
 Both functions count in whole weights, so an α that meets a vertex of a curve meets it exactly.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,15 @@ class LevelCuts:
 
 
 class StumpKernel(ABC):
-    """The columns of a training matrix, ready to be searched level by level."""
+    """The columns of a training matrix, ready to be searched level by level.
+
+    A kernel may be given a ``direction`` for each column. 1 allows only cuts that send the larger
+    numbers left, to the high side, −1 only the contrary, 0 both. Missing values are not compared
+    with numbers: they may go to either side of a cut, or be parted from all numbers.
+
+    With ``discount``, the gain of a factor is reduced by what so many levels gain by chance
+    (`crank.kernels.chance`) before columns are compared.
+    """
 
     @abstractmethod
     def search(self, level: ScoredLevel) -> LevelCuts:
@@ -50,19 +58,29 @@ class ExactStumps(StumpKernel):
         Values or category codes by position; NaN is missing.
     levels : sequence of int
         Number of levels of each column, 0 for numbers.
+    direction, discount : sequence of int, bool
+        See `StumpKernel`.
     """
 
-    def __init__(self, columns: FloatArray, levels: Sequence[int]) -> None:
+    def __init__(
+        self,
+        columns: FloatArray,
+        levels: Sequence[int],
+        direction: Sequence[int] = (),
+        discount: bool = True,
+    ) -> None:
         kinds = np.asarray(levels, dtype=np.intp)
         self.d, self.n = columns.shape
         self.numeric = np.flatnonzero(kinds == 0)
         numbers = columns if len(self.numeric) == self.d else columns[self.numeric]
-        self.numbers = NumericColumns(numbers) if len(self.numeric) else None
+        signs = directions(direction, self.d)[self.numeric]
+        self.numbers = NumericColumns(numbers, signs) if len(self.numeric) else None
         # place of each column among the numeric ones; the last entry answers for column −1
         self.row_of = np.full(self.d + 1, -1, dtype=np.intp)
         self.row_of[self.numeric] = np.arange(len(self.numeric))
         self.categories = {
-            int(j): CategoryColumn.of(columns[j], int(kinds[j])) for j in np.flatnonzero(kinds)
+            int(j): CategoryColumn.of(columns[j], int(kinds[j]), discount)
+            for j in np.flatnonzero(kinds)
         }
 
     def search(self, level: ScoredLevel) -> LevelCuts:
@@ -80,6 +98,8 @@ class ExactStumps(StumpKernel):
                 gain[self.numeric] = numeric.best
             for j, subset in subsets.items():
                 gain[j] = subset.best
+            for j, k in undecided(gain, {j: subset.bound for j, subset in subsets.items()}, level):
+                gain[j, k] = subsets[j].settle(k)
         column = best_columns(gain, level)
         left = np.zeros(self.n, dtype=bool)
         cuts: list[Cut | None] = [None] * len(column)
@@ -89,6 +109,11 @@ class ExactStumps(StumpKernel):
             if j in subsets:
                 cuts[k] = subsets[j].cut(k, left)
         return LevelCuts(column, cuts, left[level.position])
+
+
+def directions(direction: Sequence[int], d: int) -> NDArray[np.int8]:
+    """Return the direction of each of d columns; none are given if all may be cut both ways."""
+    return np.asarray(direction if len(direction) else np.zeros(d), dtype=np.int8)
 
 
 def best_columns(gain: NDArray[Any], level: ScoredLevel) -> NDArray[np.intp]:
@@ -101,3 +126,23 @@ def best_columns(gain: NDArray[Any], level: ScoredLevel) -> NDArray[np.intp]:
     best = gain.max(axis=0)
     column = (gain >= best - level.rounding).argmax(axis=0)
     return np.where(best > level.floor, column, -1)
+
+
+def undecided(
+    gain: NDArray[Any], bound: Mapping[int, FloatArray], level: ScoredLevel
+) -> Iterator[tuple[int, int]]:
+    """Name the columns and nodes where a subset of levels may gain more than was found.
+
+    That is where the minimum leaf size forbids the best subset, which would gain more than any
+    other column and than no split. Whoever asks enters the gain before asking for the next.
+
+    Parameters
+    ----------
+    gain : ndarray of shape (d, nodes)
+    bound : mapping of int to ndarray of shape (nodes,)
+        What each column of categories could gain at most.
+    """
+    for j, most in bound.items():
+        for k in np.flatnonzero(most > np.maximum(gain[j] + level.rounding, level.floor)).tolist():
+            if most[k] >= gain[:, k].max() - level.rounding[k]:
+                yield j, k

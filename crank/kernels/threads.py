@@ -42,11 +42,15 @@ class Threads:
             _work_off(function, waiting)
             return
         pool = self._helpers()
-        helped = [pool.submit(_work_off, function, waiting) for _ in range(helpers)]
-        _work_off(function, waiting)
-        for future in helped:
-            if not future.cancel():  # it has begun
-                future.result()
+        job = [(function, waiting)]
+        helped = [pool.submit(_help, job) for _ in range(helpers)]
+        try:
+            _work_off(function, waiting)
+            for future in helped:
+                if not future.cancel():  # it has begun
+                    future.result()
+        finally:
+            job.clear()  # a thread that comes too late should not keep our arrays alive
 
     def _helpers(self) -> ThreadPoolExecutor:
         if self._pool is None or self._process != os.getpid():
@@ -87,6 +91,11 @@ def count(n_jobs: int) -> int:
 @cache  # asking the system takes as long as sorting a small column
 def _cores() -> int:
     return os.cpu_count() or 1
+
+
+def _help(job: list[tuple[Callable[..., object], deque[tuple[object, ...]]]]) -> None:
+    for function, waiting in job:
+        _work_off(function, waiting)
 
 
 def _work_off(function: Callable[..., object], waiting: deque[tuple[object, ...]]) -> None:

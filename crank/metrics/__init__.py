@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from crank.metrics.bands import IrocBand, ProfileBand, iroc_band, profile_band
-from crank.metrics.inference import Comparison, Concordance, compare, concordance
-from crank.metrics.jackknife import influence
+from crank.metrics.inference import Comparison, Concordance, compare, concordance, influence
 from crank.metrics.pairs import kendall
 from crank.metrics.profile import AucProfile, auc_profile, iauc
 from crank.metrics.roc import IrocCurve, iroc_curve
-from crank.metrics.scorers import Scorer, get_scorer, scorer_names
+from crank.metrics.scorers import MetricScorer, get_scorer, scorer_names
 
 __all__ = [
     "AucProfile",
@@ -16,8 +15,8 @@ __all__ = [
     "Concordance",
     "IrocBand",
     "IrocCurve",
+    "MetricScorer",
     "ProfileBand",
-    "Scorer",
     "auc_profile",
     "compare",
     "concordance",

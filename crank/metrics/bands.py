@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from crank.errors import DataError
 from crank.kernels.order import FloatArray
 from crank.kernels.roc import RocFamily
-from crank.metrics.inference import check_alpha, logit_interval
+from crank.metrics.inference import check_alpha
+from crank.metrics.intervals import (
+    Spread,
+    degrees_of_freedom,
+    evidence,
+    rate_interval,
+)
 from crank.metrics.profile import Weighting, check_weighting, threshold_auc
 from crank.metrics.roc import check_count, grid_curve, roc_family, threshold_shares
 from crank.metrics.sample import Sample, read_sample
@@ -100,14 +105,14 @@ def profile_band(
     """AUC profile with pointwise confidence intervals, by influence, in O(n · points).
 
     At a given threshold the AUC compares two groups of rows, and its variance is DeLong's (in the
-    form of the infinitesimal jackknife). Intervals are symmetric on the logit scale.
+    form of the infinitesimal jackknife). Intervals are those of `concordance`.
 
     Parameters
     ----------
     y, s, weights
         As in `auc_profile`.
     points : int
-        Number of thresholds, evenly spread over y's distribution; all of them if y has fewer.
+        Number of thresholds, spread over y's distribution; all of them if y has fewer.
     alpha : float
         One minus the confidence level.
 
@@ -121,7 +126,7 @@ def profile_band(
     >>> profile_band(y, s, points=2).to_frame().round(3)[["threshold", "auc", "low", "high"]]
        threshold  auc    low   high
     0          3  1.0  0.158  1.000
-    1          6  0.9  0.429  0.991
+    1          6  0.9  0.289  0.995
     """
     check_alpha(alpha)
     count = check_count(points, "points")
@@ -129,17 +134,15 @@ def profile_band(
     quantile = (sample.below + sample.mass / 2.0) / sample.mass.sum()
     at = _spread(quantile, count)
     auc = threshold_auc(sample)[at]
-    se = np.array([_threshold_se(sample, t, a) for t, a in zip(at, auc, strict=True)])
-    sizes = np.maximum(np.minimum(sample.below, sample.above)[at] / _heaviest(sample), 1.0)
-    ends = np.array(
-        [logit_interval(a, e, alpha, size) for a, e, size in zip(auc, se, sizes, strict=True)]
-    )
+    around = [_threshold_spread(sample, t, a) for t, a in zip(at, auc, strict=True)]
+    ends = np.array([rate_interval(a, e, alpha) for a, e in zip(auc, around, strict=True)])
     low, high = ends.T
+    se = np.array([each.se for each in around])
     return ProfileBand(sample.y_values[at], quantile[at], auc, se, low, high, 1.0 - alpha)
 
 
 def _spread(quantile: FloatArray, count: int) -> NDArray[np.intp]:
-    """Choose distinct inner thresholds near even steps of y's distribution."""
+    """Choose distinct inner thresholds near equal steps of y's distribution."""
     inner = quantile[1:-1]
     if count >= len(inner):
         return np.arange(1, len(inner) + 1)
@@ -147,22 +150,22 @@ def _spread(quantile: FloatArray, count: int) -> NDArray[np.intp]:
     return np.unique(1 + np.searchsorted((inner[1:] + inner[:-1]) / 2.0, wanted))
 
 
-def _heaviest(sample: Sample) -> float:
-    return float(sample.weight.max())
-
-
-def _threshold_se(sample: Sample, t: int, auc: float) -> float:
-    """Estimate the standard error of the AUC at the t-th value of y."""
-    total = 0.0
+def _threshold_spread(sample: Sample, t: int, auc: float) -> Spread:
+    """Measure how uncertain the AUC at the t-th value of y is."""
+    variance = fourth = 0.0
     sides = (sample.y_rank < t, sample.y_rank > t)
     weights = [np.where(side, sample.weight, 0.0) for side in sides]
     for side, other, sign in ((weights[0], weights[1], -1.0), (weights[1], weights[0], 1.0)):
         mass = np.bincount(sample.score_rank, other)
         ahead = (np.cumsum(mass) - mass / 2.0) / mass.sum()
         won = ahead if sign > 0 else 1.0 - ahead
-        squared = np.bincount(sample.score_rank, (side / side.sum()) ** 2)
-        total += float(squared @ (won - auc) ** 2)
-    return math.sqrt(total)
+        squared = (side / side.sum()) ** 2
+        variance += float(np.bincount(sample.score_rank, squared) @ (won - auc) ** 2)
+        fourth += float(np.bincount(sample.score_rank, squared**2) @ (won - auc) ** 4)
+    n = sum(int(np.count_nonzero(side)) for side in sides)
+    df = degrees_of_freedom(n, variance, fourth)
+    known = evidence(weights[0] + weights[1], np.array([part.sum() for part in weights]), 2)
+    return Spread(variance, df, known.units, known.pairs, known.sets)
 
 
 def iroc_band(

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from crank.errors import OptionError
-from crank.metrics.jackknife import Metric, check_metric, metric_sample, row_influences
+from crank.frames.alignment import check_aligned
+from crank.kernels.order import FloatArray, IntArray, group_sums
+from crank.metrics.figures import Figure, figure_of
+from crank.metrics.groups import check_several, read_groups
+from crank.metrics.intervals import (
+    Evidence,
+    Spread,
+    difference_test,
+    evidence,
+    rate_interval,
+    spread,
+)
 from crank.metrics.profile import Weighting
 from crank.metrics.sample import Sample
-
-# standard errors and differences below it are rounding
-NEGLIGIBLE = 1e-13
 
 
 @dataclass(frozen=True)
@@ -29,9 +37,10 @@ class Concordance:
         Confidence interval of level 1 − alpha, within [0, 1].
     n : int
         Rows with positive weight.
-    metric : {"iauc", "kendall"}
-    weighting : {"triple", "uniform"} or None
-        Weighting of the IAUC; None for kendall.
+    n_groups : int or None
+        Groups of rows, if standard errors are clustered.
+    figure : Figure
+        Which one; `metric` and `weighting` name it.
     alpha : float
     """
 
@@ -40,14 +49,25 @@ class Concordance:
     ci_low: float
     ci_high: float
     n: int
-    metric: Metric
-    weighting: Weighting | None
+    figure: Figure
     alpha: float
+    n_groups: int | None = None
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric."""
+        return self.figure.metric
+
+    @property
+    def weighting(self) -> Weighting | None:
+        """Weighting of the IAUC; None for kendall."""
+        return self.figure.weighting
 
     def __str__(self) -> str:
         return (
-            f"{_label(self.metric, self.weighting)} {self.estimate:.4f}, se {self.se:.4f}, "
-            f"{100 * (1 - self.alpha):g}% CI [{self.ci_low:.4f}, {self.ci_high:.4f}], n {self.n}"
+            f"{self.figure.full_label} {self.estimate:.4f}, se {self.se:.4f}, "
+            f"{100 * (1 - self.alpha):g}% CI [{self.ci_low:.4f}, {self.ci_high:.4f}], "
+            f"{_rows(self.n, self.n_groups)}"
         )
 
 
@@ -60,14 +80,16 @@ class Comparison:
     difference, se : float
         Figure of the first score minus that of the second, and its standard error.
     z, pvalue : float
-        Test of no difference, two-sided, by the normal law.
+        Two-sided test of no difference by Student's t. The p-value is never 0: the smallest
+        number of double precision, 2⁻¹⁰²², stands for anything below it.
     ci_low, ci_high : float
         Confidence interval of the difference, of level 1 − alpha, within [−1, 1].
     n : int
         Rows with positive weight.
-    metric : {"iauc", "kendall"}
-    weighting : {"triple", "uniform"} or None
-        Weighting of the IAUC; None for kendall.
+    n_groups : int or None
+        Groups of rows, if standard errors are clustered.
+    figure : Figure
+        Which one; `metric` and `weighting` name it.
     alpha : float
     """
 
@@ -78,15 +100,27 @@ class Comparison:
     ci_low: float
     ci_high: float
     n: int
-    metric: Metric
-    weighting: Weighting | None
+    figure: Figure
     alpha: float
+    n_groups: int | None = None
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric."""
+        return self.figure.metric
+
+    @property
+    def weighting(self) -> Weighting | None:
+        """Weighting of the IAUC; None for kendall."""
+        return self.figure.weighting
 
     def __str__(self) -> str:
+        p = f"p {self.pvalue:.3g}" if self.pvalue > 1e-300 else "p < 1e-300"
         return (
-            f"{_label(self.metric, self.weighting)} difference {self.difference:.4f}, "
-            f"se {self.se:.4f}, z {self.z:.3f}, p {self.pvalue:.3g}, "
-            f"{100 * (1 - self.alpha):g}% CI [{self.ci_low:.4f}, {self.ci_high:.4f}], n {self.n}"
+            f"{self.figure.full_label} difference {self.difference:.4f}, "
+            f"se {self.se:.4f}, z {self.z:.3f}, {p}, "
+            f"{100 * (1 - self.alpha):g}% CI [{self.ci_low:.4f}, {self.ci_high:.4f}], "
+            f"{_rows(self.n, self.n_groups)}"
         )
 
 
@@ -94,16 +128,20 @@ def concordance(
     y: ArrayLike,
     s: ArrayLike,
     *,
-    metric: Metric = "iauc",
+    metric: str | Figure = "iauc",
     weighting: Weighting = "triple",
     weights: ArrayLike | None = None,
+    groups: Any = None,
     alpha: float = 0.05,
 ) -> Concordance:
     """Estimate `iauc` or `kendall` with standard error and confidence interval, in O(n log n).
 
-    The interval is symmetric on the logit scale, so it stays within [0, 1]. A perfect or a reversed
-    ranking leaves no variance to estimate; its interval is then the exact binomial one of the
-    disjoint pairs (for the IAUC, triples) of rows, all of which agree.
+    The interval is symmetric on the logit scale, so it stays within [0, 1], and takes its
+    quantile from Student's t, with fewer degrees of freedom the fewer rows make up the variance.
+    The variance that it uses is at least that of independent pairs, so heavy ties do not make a
+    point of it. A perfect or a reversed ranking leaves no variance to estimate; its interval is
+    the exact binomial one of the disjoint pairs (for the IAUC, triples) of rows, all of which
+    agree.
 
     The figure is honest for a score that was not fitted on the same rows.
 
@@ -119,6 +157,10 @@ def concordance(
     weights : array-like of shape (n,), optional
         Case weights. Multiplying all by a number changes nothing: a row is one observation,
         whatever its weight.
+    groups : array-like of shape (n,), optional
+        Labels of rows that belong together, such as visits of one patient: only groups are
+        independent then. The estimate stays as it is; influences are added up within a group
+        before they are squared, as by R's ``concordance(cluster=)``.
     alpha : float
         One minus the confidence level.
 
@@ -130,24 +172,70 @@ def concordance(
     --------
     >>> y, s = [1, 2, 3, 4, 5, 6, 7, 8], [1, 2, 4, 3, 7, 5, 8, 6]
     >>> print(concordance(y, s, metric="kendall"))
-    d_τ 0.8571, se 0.0714, 95% CI [0.6567, 0.9496], n 8
+    d_τ 0.8571, se 0.0714, 95% CI [0.6017, 0.9597], n 8
     """
-    check_metric(metric, weighting)
-    check_alpha(alpha)
-    return sample_concordance(metric_sample(y, s, weights, metric, "s"), metric, weighting, alpha)
+    figure = figure_of(metric, weighting)
+    return figure_concordance(figure, y, s, weights=weights, groups=groups, alpha=alpha)
 
 
-def sample_concordance(
-    sample: Sample, metric: Metric, weighting: Weighting = "triple", alpha: float = 0.05
+def figure_concordance(
+    figure: Figure,
+    y: ArrayLike,
+    s: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    groups: Any = None,
+    alpha: float = 0.05,
 ) -> Concordance:
-    """Do what `concordance` does with a sample that was read before: several figures share it."""
-    estimate, influences = row_influences(sample, metric, weighting)
-    se = math.sqrt(float(influences @ influences))
-    size = _independent_sets(sample, metric)
-    low, high = logit_interval(estimate, se, alpha, size)
-    return Concordance(
-        estimate, se, low, high, sample.n, metric, _named(metric, weighting), float(alpha)
-    )
+    """Do what `concordance` does for any figure."""
+    check_alpha(alpha)
+    sample = figure.read(y, s, weights)
+    estimate, influences = figure.influences(sample)
+    labels = _labels(groups, y, sample)
+    around = _spread(figure, influences, sample, labels)
+    return described(figure, estimate, around, sample.n, alpha, _count(labels))
+
+
+def described(
+    figure: Figure,
+    estimate: float,
+    around: Spread,
+    n: int,
+    alpha: float,
+    n_groups: int | None = None,
+) -> Concordance:
+    """Give a figure its interval."""
+    low, high = rate_interval(estimate, around, alpha)
+    return Concordance(estimate, around.se, low, high, n, figure, float(alpha), n_groups)
+
+
+def _labels(groups: Any, y: Any, sample: Sample) -> IntArray | None:
+    """Give the groups numbers; those whose rows all weigh 0 are left out."""
+    if groups is None:
+        return None
+    check_aligned(groups, y, "groups", "y")
+    number = read_groups(groups, sample.n_given)[sample.kept]
+    check_several(number)
+    return np.unique(number, return_inverse=True)[1].astype(np.int64)
+
+
+def _count(labels: IntArray | None) -> int | None:
+    return None if labels is None else int(labels.max()) + 1
+
+
+def _spread(
+    figure: Figure, influences: FloatArray, sample: Sample, labels: IntArray | None
+) -> Spread:
+    weight = sample.weight
+    if labels is not None:
+        count = int(labels.max()) + 1
+        influences, weight = (group_sums(labels, part, count) for part in (influences, weight))
+    return spread(influences, figure_evidence(figure, weight, sample.mass))
+
+
+def figure_evidence(figure: Figure, weight: FloatArray, mass: FloatArray) -> Evidence:
+    """Count what is independent, for a figure, among units of some weight."""
+    return evidence(weight, mass, members=figure.members, bearing=figure.bearing)
 
 
 def compare(
@@ -155,9 +243,10 @@ def compare(
     s1: ArrayLike,
     s2: ArrayLike,
     *,
-    metric: Metric = "iauc",
+    metric: str | Figure = "iauc",
     weighting: Weighting = "triple",
     weights: ArrayLike | None = None,
+    groups: Any = None,
     alpha: float = 0.05,
 ) -> Comparison:
     """Test whether one score ranks better than another on the same rows.
@@ -171,7 +260,7 @@ def compare(
         Responses.
     s1, s2 : array-like of shape (n,)
         The two scores of each row.
-    metric, weighting, weights, alpha
+    metric, weighting, weights, groups, alpha
         As in `concordance`.
 
     Returns
@@ -183,85 +272,73 @@ def compare(
     >>> y = [1, 2, 3, 4, 5, 6, 7, 8]
     >>> good, poor = [1, 2, 4, 3, 7, 5, 8, 6], [4, 8, 1, 6, 2, 7, 3, 5]
     >>> result = compare(y, good, poor, metric="kendall")
-    >>> round(result.difference, 4), result.pvalue < 0.05
-    (0.3571, True)
+    >>> round(result.difference, 4), round(result.pvalue, 2)
+    (0.3571, 0.07)
     >>> compare(y, good, good).pvalue
     1.0
     """
-    check_metric(metric, weighting)
+    figure = figure_of(metric, weighting)
     check_alpha(alpha)
-    first = metric_sample(y, s1, weights, metric, "s1")
-    second = metric_sample(y, s2, weights, metric, "s2")
-    estimate1, influences1 = row_influences(first, metric, weighting)
-    estimate2, influences2 = row_influences(second, metric, weighting)
+    first = figure.read(y, s1, weights, "s1")
+    second = figure.read(y, s2, weights, "s2")
+    estimate1, influences1 = figure.influences(first)
+    estimate2, influences2 = figure.influences(second)
     difference = estimate1 - estimate2
-    apart = influences1 - influences2
-    se = math.sqrt(float(apart @ apart))
-    if se > NEGLIGIBLE:
-        z = difference / se
-    else:  # perfect, reversed or constant scores, or the same one twice
-        z = math.copysign(math.inf, difference) if abs(difference) > NEGLIGIBLE else 0.0
-    reach = _normal_quantile(1.0 - alpha / 2.0) * se
+    labels = _labels(groups, y, first)
+    around = _spread(figure, influences1 - influences2, first, labels)
+    same = np.array_equal(first.score_rank, second.score_rank)
+    test = difference_test(difference, around, alpha, same=same)
     return Comparison(
         difference=difference,
-        se=se,
-        z=z,
-        pvalue=math.erfc(abs(z) / math.sqrt(2.0)),
-        ci_low=max(difference - reach, -1.0),
-        ci_high=min(difference + reach, 1.0),
+        se=around.se,
+        z=test.statistic,
+        pvalue=test.pvalue,
+        ci_low=test.low,
+        ci_high=test.high,
         n=first.n,
-        metric=metric,
-        weighting=_named(metric, weighting),
+        figure=figure,
         alpha=float(alpha),
+        n_groups=_count(labels),
     )
 
 
-def logit_interval(estimate: float, se: float, alpha: float, size: float) -> tuple[float, float]:
-    """Return a confidence interval for a rate, symmetric on the logit scale.
+def _rows(n: int, n_groups: int | None) -> str:
+    return f"n {n}" if n_groups is None else f"n {n} in {n_groups} groups"
+
+
+def influence(
+    y: ArrayLike,
+    s: ArrayLike,
+    *,
+    metric: str | Figure = "iauc",
+    weighting: Weighting = "triple",
+    weights: ArrayLike | None = None,
+) -> FloatArray:
+    """Influence of each row on `iauc` or `kendall`.
+
+    For `kendall` and the triple IAUC it is the weight w_i times the derivative of the figure by w_i
+    (the infinitesimal jackknife), and all influences add up to 0. For the uniform IAUC it is what
+    leaving the row out would take away, (1 − 1/(n − 2)) (θ − θ₍₋ᵢ₎) if nothing ties in y and
+    weights are equal: thresholds with few rows on one side make the derivative too small. The sum
+    of squares is the variance that `concordance` reports, and that of the squared differences
+    between two scores the variance that `compare` uses.
 
     Parameters
     ----------
-    estimate, se, alpha : float
-    size : float
-        Independent sets of rows that all agree, if the estimate is 0 or 1.
+    y, s, metric, weighting, weights
+        As in `concordance`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        0 for rows of weight 0.
 
     Examples
     --------
-    >>> low, high = logit_interval(0.5, 0.1, 0.05, 30)
-    >>> round(low, 3), round(high, 3)
-    (0.313, 0.687)
+    >>> influence([1, 2, 3, 4], [1, 2, 4, 3], metric="kendall").round(4).tolist()
+    [0.0833, 0.0833, -0.0833, -0.0833]
     """
-    if estimate in (0.0, 1.0):
-        far = (alpha / 2.0) ** (1.0 / size)
-        return (far, 1.0) if estimate else (0.0, 1.0 - far)
-    centre = math.log(estimate / (1.0 - estimate))
-    reach = _normal_quantile(1.0 - alpha / 2.0) * se / (estimate * (1.0 - estimate))
-    return _logistic(centre - reach), _logistic(centre + reach)
-
-
-def _logistic(x: float) -> float:
-    return 0.5 * (1.0 + math.tanh(x / 2.0))
-
-
-def _independent_sets(sample: Sample, metric: Metric) -> float:
-    """Disjoint pairs or triples of rows; unequal weights make rows fewer (Kish)."""
-    scaled = sample.weight / sample.weight.max()
-    effective = float(scaled.sum() ** 2 / (scaled @ scaled))
-    return max(effective / (2 if metric == "kendall" else 3), 1.0)
-
-
-def _normal_quantile(probability: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(probability)
-
-
-def _named(metric: Metric, weighting: Weighting) -> Weighting | None:
-    return None if metric == "kendall" else weighting
-
-
-def _label(metric: Metric, weighting: Weighting | None) -> str:
-    return "d_τ" if metric == "kendall" else f"IAUC ({weighting})"
+    return figure_of(metric, weighting).influence(y, s, weights)[1]
 
 
 def check_alpha(alpha: object) -> None:

@@ -1,4 +1,4 @@
-"""Kendall's criterion: the rate of concordant pairs."""
+"""Kendall's criterion d_τ: the rate of concordant pairs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from crank.metrics.sample import Sample, read_sample
 def kendall(y: ArrayLike, s: ArrayLike, *, weights: ArrayLike | None = None) -> float:
     """Rate of the pairs of rows that a score puts in the order of y.
 
-    This is d_τ = P(s < s' | y < y') + ½ P(s = s' | y < y'), Kendall's τ mapped to [0, 1]: a
-    reversed ranking scores 0, a random or constant one ½, a perfect one 1. Pairs with tied y do not
-    count. On a binary y it is the AUC. It takes O(n log n).
+    This is d_τ = P(s < s' | y < y') + ½ P(s = s' | y < y'): a reversed ranking scores 0, a random
+    or constant one ½, a perfect one 1. Pairs with tied y do not count; a pair with tied scores
+    counts one half. It takes O(n log n).
+
+    2 d_τ − 1 is Somers' D of the score given y. It is Kendall's τ (τ_a) if no y ties, and all of
+    τ's versions agree if nothing ties; the scores of a tree do tie, so its "τ" is Somers' D, which
+    cannot reach 1. On a binary y, d_τ is the AUC. R's ``survival::concordance`` prints it.
 
     Parameters
     ----------

@@ -120,8 +120,8 @@ def iauc(
           the weight above, so middling thresholds weigh most. Without ties in y it equals
           ½ + ((n+1)ρ − 3τ) / (2(n−2)), an unbiased estimate of (1 + ρ)/2 for Spearman's ρ.
         - ``"uniform"`` is the paper's definition: the mean of the AUC when the threshold is drawn
-          from the law of y. A value weighs its own weight alone, so a value that k rows share
-          counts k times, and the area under the plain IROC curve is this figure.
+          like y itself. A value weighs its own weight alone, so a value that k rows share
+          counts k times; this is the area under the unweighted mean of the ROC curves.
     weights : array-like of shape (n,), optional
         Case weights.
 
@@ -171,6 +171,8 @@ def concordant_weight(sample: Sample) -> FloatArray:
     When the threshold passes a value, the rows there stop being the higher members of pairs and
     become lower members: two sums over rows, no more.
     """
+    if sample.wide:
+        return sample.direct.around
     starts = np.append(0, np.cumsum(np.bincount(sample.y_rank))[:-1])
     rows = sample.order.by_y
     weight, below, above = sample.weight[rows], sample.won_below[rows], sample.won_above[rows]

@@ -13,8 +13,9 @@ from crank.errors import OptionError
 from crank.kernels.compiler import numba_works
 from crank.kernels.order import FloatArray
 from crank.kernels.roc import RocFamily, mean_roc_on_grid, mean_roc_vertices
+from crank.metrics.direct import after, before
 from crank.metrics.profile import Weighting, check_weighting, integrated
-from crank.metrics.sample import Sample, read_sample
+from crank.metrics.sample import Sample, read_sample, whole_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,9 +126,10 @@ def iroc_curve(
 def roc_family(sample: Sample, weighting: Weighting) -> RocFamily:
     """Sort a sample by y and give each threshold its share."""
     rows = sample.order.by_y
+    weight = whole_weights(sample.weight, sample.n) if sample.wide else sample.weight
     return RocFamily(
         group=(sample.score_rank.max() - sample.score_rank)[rows],
-        weight=sample.weight[rows].astype(np.int64),
+        weight=weight[rows].astype(np.int64),
         edges=np.append(0, np.cumsum(np.bincount(sample.y_rank))),
         share=threshold_shares(sample.mass, weighting),
     )
@@ -135,8 +137,8 @@ def roc_family(sample: Sample, weighting: Weighting) -> RocFamily:
 
 def threshold_shares(mass: FloatArray, weighting: Weighting) -> FloatArray:
     """Share of each distinct y, from its weight; 0 where all the rest lies on one side."""
-    below = np.cumsum(mass) - mass
-    above = mass.sum() - mass - below
+    below = before(mass)
+    above = after(mass)
     if weighting == "triple":
         share = mass * below * above
     else:
@@ -153,7 +155,7 @@ def _rising(values: FloatArray) -> FloatArray:
 
 
 def grid_curve(family: RocFamily, m: int, times: int = 1) -> tuple[FloatArray, FloatArray]:
-    """Draw the mean ROC curve at m even steps of α, by the kernel that suits the size.
+    """Draw the mean ROC curve at m equal steps of α, by the kernel that suits the size.
 
     Parameters
     ----------

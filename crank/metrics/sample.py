@@ -1,4 +1,4 @@
-"""Read y, scores and case weights once: checked, ranked, weights as whole units."""
+"""Read y, scores and case weights once: checked, ranked, weights as whole units if they can be."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crank.errors import DataError
+from crank.frames.alignment import check_aligned
 from crank.kernels.order import (
     FloatArray,
     IntArray,
@@ -18,9 +19,14 @@ from crank.kernels.order import (
     group_sums,
     joint_order,
 )
+from crank.metrics.direct import DirectSums, after, before, direct_sums
 
 # sums of weights stay exact in float64 and int64, sums of products near enough to be corrected
 LARGEST_TOTAL = 2.0**50
+# rows next to nothing beside the rest: with whole weights they would keep less than nine digits
+NEGLIGIBLE_SHARE = 2.0**-20
+# the product of three weights is still a normal number
+SMALLEST_WEIGHT = 2.0**-340
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +38,16 @@ class Sample:
     y_rank, score_rank : ndarray of int64, shape (n,)
         Dense ranks, 0 for the smallest.
     weight : ndarray of float64, shape (n,)
-        Whole numbers, proportional to the case weights; they add up to 2⁵¹ at most.
+        Whole numbers, proportional to the case weights; they add up to 2⁵¹ at most. If `wide`,
+        fractions of the largest one.
     y_values : ndarray of shape (distinct,)
         The distinct values of y, increasing.
     kept : ndarray of int64, shape (n,)
         Where the rows stood in the input.
     n_given : int
         Rows in the input, those of weight 0 included.
+    wide : bool
+        Whether weights lie so far apart that sums must do without differences.
     """
 
     y_rank: IntArray
@@ -47,6 +56,7 @@ class Sample:
     y_values: NDArray[Any]
     kept: IntArray
     n_given: int
+    wide: bool = False
 
     @property
     def n(self) -> int:
@@ -66,24 +76,32 @@ class Sample:
     @cached_property
     def below(self) -> FloatArray:
         """Weight strictly below each distinct y (L in theory §3)."""
-        sums: FloatArray = np.cumsum(self.mass) - self.mass
-        return sums
+        return before(self.mass)
 
     @cached_property
     def above(self) -> FloatArray:
         """Weight strictly above each distinct y."""
-        sums: FloatArray = self.mass.sum() - self.mass - self.below
-        return sums
+        return after(self.mass)
+
+    @cached_property
+    def direct(self) -> DirectSums:
+        """Sums over concordant pairs without differences."""
+        nothing = np.zeros(len(self.mass))
+        return direct_sums(self.y_rank, self.score_rank, self.weight, nothing, nothing)
 
     @cached_property
     def won_below(self) -> FloatArray:
         """Concordant weight that each row sees below it in y; a tie in s counts half."""
+        if self.wide:
+            return self.direct.below
         won: FloatArray = self.order.below(self.weight[np.newaxis])[0] / 2.0
         return won
 
     @cached_property
     def won_above(self) -> FloatArray:
         """Concordant weight that each row sees above it in y."""
+        if self.wide:
+            return self.direct.above
         weight, below = self.weight[np.newaxis], 2.0 * self.won_below[np.newaxis]
         won: FloatArray = self.concordant_above(weight, below, self.above[self.y_rank])[0]
         return won
@@ -144,8 +162,10 @@ def read_sample(
         )
     if len(response) == 0:
         raise DataError(f"y is empty; {purpose} needs at least {distinct} rows. Pass some data.")
+    check_aligned(weights, y, "weights", "y")
     n_given = len(response)
-    weight = whole_weights(weights, n_given)
+    given = None if weights is None else checked_weights(weights, n_given)
+    weight = np.ones(n_given) if given is None else whole_weights(given, n_given)
     kept = np.flatnonzero(weight)
     if len(kept) < n_given:
         response, score, weight = response[kept], score[kept], weight[kept]
@@ -155,6 +175,10 @@ def read_sample(
             f"y has too few distinct values for {purpose}: got {len(first)} in {len(kept)} rows "
             f"of positive weight, at least {distinct} needed. " + _way_out(len(first), purpose)
         )
+    wide = given is not None and _drowned(group_sums(y_rank, given[kept], len(first)), len(kept))
+    if wide:
+        assert given is not None
+        weight = wide_weights(given[kept])
     return Sample(
         y_rank=y_rank,
         score_rank=dense_ranks(score)[0],
@@ -162,7 +186,20 @@ def read_sample(
         y_values=response[first],
         kept=kept,
         n_given=n_given,
+        wide=wide,
     )
+
+
+def _drowned(mass: FloatArray, n: int) -> bool:
+    """Tell whether one value of y, or the two extreme ones, hold nearly all the weight.
+
+    Also if an extreme one holds next to nothing, on which the AUC at the next value rests.
+    """
+    share = mass / mass.max()
+    total = float(share.sum())
+    rest = [share[0], share[-1], total - share.max(), total - share[0] - share[-1]]
+    needed = rest if len(mass) > 2 else rest[:3]
+    return bool(min(needed) * n < NEGLIGIBLE_SHARE * total)
 
 
 def _way_out(distinct: int, purpose: str) -> str:
@@ -227,6 +264,34 @@ def whole_weights(weights: ArrayLike | None, n: int) -> FloatArray:
     """
     if weights is None:
         return np.ones(n)
+    given = checked_weights(weights, n)
+    positive = given > 0
+    with np.errstate(over="ignore"):
+        for multiple in (given / given[positive].min(), given):
+            if multiple.sum() <= LARGEST_TOTAL and np.array_equal(multiple, np.rint(multiple)):
+                return multiple
+    # powers of two keep weights such as 0.25 exact; a positive weight never falls to 0
+    scaled = np.ldexp(given, -int(np.frexp(given.max())[1]))
+    scaled = np.ldexp(scaled, int(np.log2(LARGEST_TOTAL / scaled.sum())))
+    return np.where(positive, np.maximum(np.rint(scaled), 1.0), 0.0)
+
+
+def wide_weights(weights: FloatArray) -> FloatArray:
+    """Scale positive weights by a power of two so that the largest lies in [½, 1).
+
+    Examples
+    --------
+    >>> wide_weights(np.array([1.0, 1e-16])).tolist()
+    [0.5, 5e-17]
+    """
+    # in two steps: the power itself may be out of range
+    exponent = -int(np.frexp(weights.max())[1])
+    scaled = np.ldexp(np.ldexp(weights, exponent // 2), exponent - exponent // 2)
+    return np.maximum(scaled, SMALLEST_WEIGHT)
+
+
+def checked_weights(weights: ArrayLike, n: int) -> FloatArray:
+    """Return case weights as floats, or raise."""
     given = finite_column(weights, "weights").astype(np.float64)
     if len(given) != n:
         raise DataError(
@@ -239,14 +304,6 @@ def whole_weights(weights: ArrayLike | None, n: int) -> FloatArray:
             f"weights must not be negative. Got {len(negative)} negative values, the first at "
             f"position {negative[0]}: {given[negative[0]]}. Use 0 to leave a row out."
         )
-    positive = given > 0
-    if not positive.any():
+    if not given.any():
         raise DataError(f"weights are all zero. Got {n} rows. Give at least two rows some weight.")
-    with np.errstate(over="ignore"):
-        for multiple in (given / given[positive].min(), given):
-            if multiple.sum() <= LARGEST_TOTAL and np.array_equal(multiple, np.rint(multiple)):
-                return multiple
-    # powers of two keep weights such as 0.25 exact; a positive weight never falls to 0
-    scaled = np.ldexp(given, -int(np.frexp(given.max())[1]))
-    scaled = np.ldexp(scaled, int(np.log2(LARGEST_TOTAL / scaled.sum())))
-    return np.where(positive, np.maximum(np.rint(scaled), 1.0), 0.0)
+    return given

@@ -20,8 +20,8 @@ _FUNCTIONS: dict[str, tuple[Any, dict[str, str]]] = {
 
 
 @dataclass(frozen=True)
-class Scorer:
-    """A metric that scikit-learn can call; it is greater for a better ranking, and picklable.
+class MetricScorer:
+    """A metric that scikit-learn can call with an estimator: greater is better, and it pickles.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Scorer:
         return result
 
 
-def get_scorer(name: str) -> Scorer:
+def get_scorer(name: str) -> MetricScorer:
     """Look up a scorer for ``cross_val_score``, ``GridSearchCV`` and their like.
 
     Parameters
@@ -53,7 +53,7 @@ def get_scorer(name: str) -> Scorer:
 
     Returns
     -------
-    Scorer
+    MetricScorer
         Callable as ``scorer(estimator, X, y, sample_weight=None)``.
 
     Examples
@@ -68,7 +68,7 @@ def get_scorer(name: str) -> Scorer:
             f"no scorer named {name!r}. Allowed: {listed(scorer_names())}."
             f"{did_you_mean(name, scorer_names())}"
         )
-    return Scorer(name)
+    return MetricScorer(name)
 
 
 def scorer_names() -> list[str]:

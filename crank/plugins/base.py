@@ -12,151 +12,28 @@ A plugin is a class derived from `SplitLearner`, published under the entry-point
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.errors import CrankError
-from crank.kernels.routing import ColumnTest
+from crank.errors import NotExportableError
+from crank.growing.matrix import FloatArray, TrainingMatrix
+from crank.growing.rule import Coefficient, SplitRule
+from crank.growing.splitter import Splitter
+from crank.kernels.column_tests import ColumnTest
 
-if TYPE_CHECKING:
-    from crank.splitter import Splitter
-
-FloatArray = NDArray[np.floating[Any]]
-
-
-class NotExportableError(CrankError, TypeError):
-    """A rule cannot be written in the format that was asked for."""
-
-
-@dataclass(frozen=True)
-class TrainingMatrix:
-    """The design on which one tree is grown.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, p)
-        Design columns, float64 or float32. NaN is a missing value.
-    levels : tuple of int
-        For each column its number of levels if it holds category codes 0, 1, …, else 0.
-    n_jobs : int
-        Threads that the fit may use.
-    shared : dict
-        What learners have prepared from the matrix, by name: fits on other rows of the same
-        matrix, such as the folds of a cross-validation, need not prepare it again.
-    """
-
-    X: FloatArray
-    levels: tuple[int, ...]
-    n_jobs: int = 1
-    shared: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def has_categories(self) -> bool:
-        """Whether any column holds category codes."""
-        return any(self.levels)
-
-
-class Coefficient(NamedTuple):
-    """One line of a rule's coefficient table; NaN where the error is not known."""
-
-    term: str
-    estimate: float
-    std_error: float
-
-
-class SplitRule(ABC):
-    """What a learner returns for one node: a decision value for any row."""
-
-    @abstractmethod
-    def decision(self, X: FloatArray) -> NDArray[np.float64]:
-        """Return one finite value a row; above 0 the row goes left, the high side.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, p)
-            Rows of the design that the rule was fitted on.
-        """
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain JSON types: dict, list, str, int, finite float, bool, None."""
-
-    @classmethod
-    @abstractmethod
-    def from_dict(cls, d: Mapping[str, Any]) -> SplitRule:
-        """Rebuild the rule that `to_dict` wrote; it must decide identically.
-
-        A learner with rules of several classes names one of them as its ``rule``, and that one's
-        ``from_dict`` tells them apart.
-        """
-
-    def decision_at(self, X: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the decision values of some rows; override it to read only the columns needed."""
-        return self.decision(X[rows])
-
-    def describe(self, names: Sequence[str]) -> str:
-        """Say in one line which rows go left, e.g. ``log(carat) > 0.31``.
-
-        Rules of a learner that takes categories get the keyword ``levels`` as well: for each
-        column its level names, or None.
-        """
-        used = ", ".join(names[j] for j in sorted(self.credit())) or "all columns"
-        return f"{type(self).__name__}({used}) > 0"
-
-    def describe_right(self, names: Sequence[str]) -> str:
-        """Say in one line which rows go right; by default those that do not go left."""
-        return f"not ({self.describe(names)})"
-
-    def topic(self, *, left: bool) -> Hashable:
-        """Name what a side's condition is about; further down a path it replaces its equals.
-
-        ``x > 3`` makes an earlier ``x > 1`` superfluous: both have the topic "x from below". None,
-        the default, replaces nothing.
-        """
-        return None
-
-    def coefficients(self, names: Sequence[str]) -> list[Coefficient]:
-        """Return the rule's coefficient table, if it has one."""
-        return []
-
-    def column_test(self) -> ColumnTest | None:
-        """Return the rule as a test on one column, if that is all it is.
-
-        Trees of such rules are routed as one table, compiled for large batches.
-        """
-        return None
-
-    def credit(self) -> dict[int, float]:
-        """Return the share of the node's gain that each column earned; shares sum to 1.
-
-        An empty dict, the default, shares the gain equally among all columns.
-        """
-        return {}
-
-    def to_onnx(self, graph: Any, x: str) -> str:
-        """Add nodes that compute the decision value, and return its tensor's name.
-
-        Parameters
-        ----------
-        graph : crank.export.onnx_graph.Graph
-            ``graph.op("Mul", a, b)`` adds a node; ``graph.columns([2, 5])`` gives design columns,
-            so that a file asks for no others.
-        x : str
-            All design columns, double, shape [N, p].
-
-        Returns
-        -------
-        str
-            A tensor in double, shape [N, 1]; its NaN goes right.
-        """
-        raise NotExportableError(
-            f"{type(self).__name__} has no ONNX translation. "
-            "Allowed: rules that override to_onnx. Use a learner that exports, or JSON."
-        )
+__all__ = [
+    "Coefficient",
+    "ColumnTest",
+    "FloatArray",
+    "NotExportableError",
+    "SplitLearner",
+    "SplitRule",
+    "Splitter",
+    "TrainingMatrix",
+]
 
 
 class SplitLearner(ABC):
@@ -176,6 +53,11 @@ class SplitLearner(ABC):
     takes_categories: ClassVar[bool] = False
     """Whether a categorical column may come as one column of codes instead of dummies.
     Then ``fit`` is called with the keyword ``levels`` as well (see `TrainingMatrix`)."""
+    takes_monotone: bool = False
+    """Whether decision values can be kept monotone in some columns. Then ``fit`` is called, where
+    the user asks for it, with the keyword ``monotone`` as well (see `TrainingMatrix`): decision
+    values must not decrease in a column with 1, nor increase in one with −1, as far as it has
+    numbers. A missing value is not compared with a number."""
     exports_onnx: ClassVar[bool] = False
     """Whether its rules override ``to_onnx``."""
     requires: ClassVar[Mapping[str, str]] = {}
@@ -211,11 +93,14 @@ class SplitLearner(ABC):
             None if the learner finds nothing to tell the labels apart.
         """
 
+    def check_size(self, rows: int, columns: int) -> None:  # noqa: B027 - most take any size
+        """Raise `OptionError` if a design is too large; asked before the design is computed."""
+
     def prepare(self, data: TrainingMatrix) -> SplitLearner | Splitter:
         """Do once for a tree what need not be done for each node.
 
         A learner that standardises, sorts or bins may return a copy of itself that knows the
-        columns' centre and scale, or a `crank.splitter.Splitter` of its own that splits whole
-        levels. It must not change itself: one learner serves many fits, also in threads.
+        columns' centre and scale, or a `Splitter` of its own that splits whole levels. It
+        must not change itself: one learner serves many fits, also in threads.
         """
         return self

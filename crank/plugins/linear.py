@@ -11,17 +11,26 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.growing.conditions import Comparison, Sum
+from crank.growing.rule import INTERCEPT
+from crank.growing.wording import WORDS, condition_text, named_columns
 from crank.kernels.rows import take_rows
 from crank.plugins import fields
 from crank.plugins.base import Coefficient, FloatArray
 from crank.plugins.newton import LossName, fit_linear, robust_errors
-from crank.plugins.standardise import StandardisedRule, Standardiser, finite, row_blocks
+from crank.plugins.standardise import (
+    REFERENCE_WEIGHT,
+    StandardisedRule,
+    Standardiser,
+    finite,
+    row_blocks,
+)
 
 if TYPE_CHECKING:
-    from crank.export.onnx_graph import Graph
+    from crank.graphs.graph import Graph
 
 FEW_COLUMNS = 100
-"""Up to here one row is summed faster in plain Python."""
+"""Up to here one row is summed faster in Python itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,40 +141,52 @@ class LinearRule(StandardisedRule):
         return cls(columns, coef, centre, scale, fields.number(d, "bias"), errors)
 
     def describe(self, names: Sequence[str]) -> str:
-        """Show the three largest standardised coefficients.
+        """Write the sum in the units of its columns, so that it can be worked out by hand.
 
         Examples
         --------
         >>> import numpy as np
-        >>> std = Standardiser(np.zeros(4), np.ones(4))
-        >>> rule = LinearRule.of(std, np.array([0.5, -2.0, 0.1, 1.0]), -0.25)
-        >>> rule.describe(["a", "b", "c", "d"])
-        '−2 b + 1 d + 0.5 a + … (1 more) > 0.25, standardised'
+        >>> std = Standardiser(np.array([10.0, 0.0]), np.array([4.0, 1.0]))
+        >>> LinearRule.of(std, np.array([-2.0, 1.0]), -0.25).describe(["a", "b"])
+        '-0.5 a + 1 b > -4.75 [missing: a as 10, b as 0]'
         """
-        return f"{self._side(names)} > {_plain(-self.bias)}, standardised"
+        return condition_text(self.condition(">"), named_columns(names), WORDS)
 
     def describe_right(self, names: Sequence[str]) -> str:
-        """Show the same sum, not above the threshold."""
-        return f"{self._side(names)} ≤ {_plain(-self.bias)}, standardised"
+        """Write the same sum, not above the bound."""
+        return condition_text(self.condition("<="), named_columns(names), WORDS)
 
-    def _side(self, names: Sequence[str]) -> str:
-        largest = np.argsort(-np.abs(self.coef), kind="stable")[:3]
-        terms = [
-            f"{_signed(self.coef[j], j == largest[0])} {names[self.columns[j]]}" for j in largest
-        ]
-        more = len(self.columns) - len(largest)
-        if more:
-            terms.append(f"+ … ({more} more)")
-        return " ".join(terms)
+    def condition(self, comparison: Comparison, cut: float = 0.0) -> Sum:
+        """Return the sum in the units of its columns, the most weighty first."""
+        order = self._by_size
+        return Sum(
+            tuple(self.columns[order].tolist()),
+            tuple((self.coef / self.scale)[order].tolist()),
+            comparison,
+            cut - self._original_bias,
+            tuple(self.centre[order].tolist()),
+        )
+
+    @property
+    def _by_size(self) -> NDArray[np.intp]:
+        return np.argsort(-np.abs(self.coef), kind="stable")
+
+    @property
+    def _original_bias(self) -> float:
+        """The bias of columns that are not standardised."""
+        return self.bias - float((self.coef / self.scale) @ self.centre)
 
     def coefficients(self, names: Sequence[str]) -> list[Coefficient]:
-        """List the standardised coefficients, the largest first."""
+        """List the bias and the coefficients, the largest first.
+
+        The bias lies midway between two rows and has no error.
+        """
         errors = np.full(len(self.coef), np.nan) if self.errors is None else self.errors
-        order = np.argsort(-np.abs(self.coef), kind="stable")
-        return [
-            Coefficient(names[self.columns[j]], float(self.coef[j]), float(errors[j]))
-            for j in order
-        ]
+        lines = [Coefficient(INTERCEPT, self.bias, float("nan"), self._original_bias)]
+        for j in self._by_size.tolist():
+            coef, original = float(self.coef[j]), float(self.coef[j] / self.scale[j])
+            lines.append(Coefficient(names[self.columns[j]], coef, float(errors[j]), original))
+        return lines
 
     def credit(self) -> dict[int, float]:
         """Share the gain in proportion to the absolute standardised coefficients."""
@@ -175,19 +196,9 @@ class LinearRule(StandardisedRule):
 
     def to_onnx(self, graph: Graph, x: str) -> str:
         """Add the rule to an ONNX graph."""
-        from crank.export.onnx_rules import linear
+        from crank.plugins.onnx_rules import linear
 
         return linear(graph, self)
-
-
-def _plain(value: float) -> str:
-    return f"{value + 0.0:.3g}".replace("-", "−")
-
-
-def _signed(value: float, first: bool) -> str:
-    if first:
-        return _plain(value)
-    return f"{'−' if value < 0 else '+'} {_plain(abs(value))}"
 
 
 def place_bias(value: NDArray[np.float64], bias: float) -> float:
@@ -226,16 +237,21 @@ def fit_linear_rule(
     *,
     penalty: float,
     loss: LossName,
+    monotone: Sequence[int] = (),
 ) -> LinearRule | None:
-    """Fit a penalised linear classifier on standardised rows and make a rule of it."""
-    heard = label[weight > 0.0]
-    if not ((heard > 0.0).any() and (heard < 0.0).any()):
-        return None
+    """Fit a penalised linear classifier on standardised rows and make a rule of it.
+
+    The penalty is the one for a total weight of `REFERENCE_WEIGHT`. A coefficient has the sign that
+    ``monotone`` says, or is 0; the standard errors take the coefficients that are not 0 as if they
+    had been free.
+    """
+    penalty *= float(weight.sum()) / REFERENCE_WEIGHT
     # dummies of levels that the node lacks are common: dropped, they cost nothing
     active = np.ptp(Z, axis=0) > 1e-10
     coef = np.zeros(Z.shape[1])
     some = Z if active.all() else Z[:, active]
-    coef[active], bias = fit_linear(some, label, weight, penalty=penalty, loss=loss)
+    sign = np.asarray(monotone, dtype=np.float64)[active] if any(monotone) else None
+    coef[active], bias = fit_linear(some, label, weight, penalty=penalty, loss=loss, sign=sign)
     rule = LinearRule.of(standardiser, coef, bias)
     if rule is None:
         return None

@@ -61,7 +61,13 @@ LOSSES: dict[LossName, Loss] = {
 
 
 def fit_linear(
-    Z: Matrix, label: Vector, weight: Vector, *, penalty: float, loss: LossName
+    Z: Matrix,
+    label: Vector,
+    weight: Vector,
+    *,
+    penalty: float,
+    loss: LossName,
+    sign: Vector | None = None,
 ) -> tuple[Vector, float]:
     """Minimise Σ weight · loss(label · (Z b + b₀)) + penalty · |b|² / 2; b₀ is not penalised.
 
@@ -75,6 +81,8 @@ def fit_linear(
     penalty : float
         Above 0, so that separated labels have a solution too.
     loss : {"logistic", "squared_hinge"}
+    sign : ndarray of shape (p,), optional
+        1 where a coefficient may not be negative, −1 where it may not be positive, else 0.
 
     Returns
     -------
@@ -89,13 +97,15 @@ def fit_linear(
     ([0.8], 0.0)
     """
     m, p = Z.shape
-    if p > m:
+    if sign is not None and not sign.any():
+        sign = None
+    if p > m and sign is None:
         # the penalty keeps b in the span of the rows: m coordinates are enough
         basis, rows = np.linalg.qr(Z.T)
         b, b0 = fit_linear(rows.T.copy(), label, weight, penalty=penalty, loss=loss)
         return basis @ b, b0
-    start = _warm_start(Z, label, weight, penalty, loss)
-    solution = _newton(Z, label, weight, penalty, LOSSES[loss], start)
+    start = _warm_start(Z, label, weight, penalty, loss, sign)
+    solution = _newton(Z, label, weight, penalty, LOSSES[loss], start, sign)
     return solution[:p], float(solution[p])
 
 
@@ -135,23 +145,36 @@ def robust_errors(
     return errors
 
 
-def _warm_start(Z: Matrix, label: Vector, weight: Vector, penalty: float, loss: LossName) -> Vector:
+def _warm_start(
+    Z: Matrix,
+    label: Vector,
+    weight: Vector,
+    penalty: float,
+    loss: LossName,
+    sign: Vector | None,
+) -> Vector:
     """Solve for every 16th row first: it saves most of the steps over all rows."""
     m, p = Z.shape
     some = slice(None, None, WARM_STRIDE)
-    heard = label[some][weight[some] > 0.0]
-    if m < max(WARM_ROWS, 4 * WARM_STRIDE * p) or len(np.unique(heard)) < 2:
+    if m < max(WARM_ROWS, 4 * WARM_STRIDE * p) or len(np.unique(label[some])) < 2:
         return np.zeros(p + 1)
     part = np.ascontiguousarray(Z[some])
-    smaller = penalty / WARM_STRIDE
-    b, b0 = fit_linear(part, label[some], weight[some], penalty=smaller, loss=loss)
+    smaller = penalty * float(weight[some].sum() / weight.sum())
+    b, b0 = fit_linear(part, label[some], weight[some], penalty=smaller, loss=loss, sign=sign)
     return np.append(b, b0)
 
 
 def _newton(
-    Z: Matrix, label: Vector, weight: Vector, penalty: float, loss: Loss, start: Vector
+    Z: Matrix,
+    label: Vector,
+    weight: Vector,
+    penalty: float,
+    loss: Loss,
+    start: Vector,
+    sign: Vector | None,
 ) -> Vector:
     p = Z.shape[1]
+    bounds = None if sign is None else np.append(sign, 0.0)
     ridge = np.append(np.full(p, penalty), 1e-10 * weight.sum())
 
     def objective(at: Vector) -> tuple[Vector, float]:
@@ -165,20 +188,75 @@ def _newton(
         downhill = np.append(Z.T @ pull, pull.sum()) - ridge * point
         curvature = _gram(Z, weight * loss.curve(margin))
         curvature[np.diag_indices(p + 1)] += ridge
-        step = np.linalg.solve(curvature, downhill)
+        if bounds is None:
+            step = np.linalg.solve(curvature, downhill)
+        else:
+            step = signed_minimum(curvature, curvature @ point + downhill, bounds) - point
         decrement = float(downhill @ step)
         if not decrement > FLAT * value:
-            return point + step if np.isfinite(step).all() else point
+            return _signed(point + step, bounds) if np.isfinite(step).all() else point
         length = 1.0
         while True:
-            margin_there, value_there = objective(point + length * step)
+            there = _signed(point + length * step, bounds)
+            margin_there, value_there = objective(there)
             if value_there <= value - 1e-4 * length * decrement:
                 break
             length /= 2.0
             if length < 1e-8:  # rounding hides any further descent
                 return point
-        point, margin, value = point + length * step, margin_there, value_there
+        point, margin, value = there, margin_there, value_there
     return point
+
+
+def _signed(point: Vector, sign: Vector | None) -> Vector:
+    """Set coefficients that rounding left on the wrong side of 0 to 0."""
+    return point if sign is None else np.where(point * sign < 0.0, 0.0, point)
+
+
+def signed_minimum(curvature: Matrix, slope: Vector, sign: Vector) -> Vector:
+    """Minimise x'Ax/2 − c'x where some coordinates have a sign.
+
+    Lawson and Hanson's active set: coordinates enter one at a time, where that helps most, and
+    leave when they would cross 0. Exact after finitely many steps for a positive definite A.
+
+    Parameters
+    ----------
+    curvature, slope : ndarray of shape (p, p) and (p,)
+        A and c.
+    sign : ndarray of shape (p,)
+        1 or −1 where x may not be negative or positive, 0 where it is free.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> signed_minimum(np.eye(3), np.array([2.0, -1.0, -3.0]), np.array([1.0, 1.0, 0.0])).tolist()
+    [2.0, 0.0, -3.0]
+    """
+    held = sign != 0.0
+    free = ~held
+    x = np.zeros(len(slope))
+    x[free] = np.linalg.solve(curvature[np.ix_(free, free)], slope[free])
+    rounding = 1e-12 * (np.abs(slope).max() + np.finfo(np.float64).tiny)
+    for _ in range(3 * len(slope)):
+        pull = np.where(free, -np.inf, (slope - curvature @ x) * sign)
+        entering = int(np.argmax(pull))
+        if pull[entering] <= rounding:
+            break
+        free[entering] = True
+        while True:
+            goal = np.zeros(len(slope))
+            goal[free] = np.linalg.solve(curvature[np.ix_(free, free)], slope[free])
+            crossing = free & held & (goal * sign <= 0.0)
+            if not crossing.any():
+                x = goal
+                break
+            gap = np.abs(x[crossing]) + np.abs(goal[crossing])
+            part = np.abs(x[crossing]) / np.where(gap > 0.0, gap, 1.0)
+            x = x + part.min() * (goal - x)
+            out = np.flatnonzero(crossing)[part <= part.min()]
+            x[out] = 0.0
+            free[out] = False
+    return x
 
 
 def _gram(Z: Matrix, curve: Vector) -> Matrix:

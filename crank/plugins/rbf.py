@@ -15,7 +15,7 @@ from crank.plugins.linear import LinearRule
 from crank.plugins.standardise import StandardisedRule, Standardiser, row_blocks
 
 if TYPE_CHECKING:
-    from crank.export.onnx_graph import Graph
+    from crank.graphs.graph import Graph
 
 BLOCK_VALUES = 2**19
 """Kernel values held at a time: 4 MB."""
@@ -131,7 +131,7 @@ class RbfRule(StandardisedRule):
 
     def describe_right(self, names: Sequence[str]) -> str:
         """Describe the other side."""
-        return f"{self._name(names)} ≤ 0"
+        return f"{self._name(names)} <= 0"
 
     def _name(self, names: Sequence[str]) -> str:
         return f"rbf({largest_shares(self.credit(), names)}; {len(self.dual)} support vectors)"
@@ -143,7 +143,7 @@ class RbfRule(StandardisedRule):
 
     def to_onnx(self, graph: Graph, x: str) -> str:
         """Add the rule to an ONNX graph."""
-        from crank.export.onnx_rules import rbf
+        from crank.plugins.onnx_rules import rbf
 
         return rbf(graph, self)
 

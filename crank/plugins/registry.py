@@ -110,7 +110,7 @@ def rule_from_dict(learner: str, d: Mapping[str, Any]) -> SplitRule:
     >>> stored = {"kind": "linear", "columns": [0], "coef": [2.0], "centre": [1.0],
     ...           "scale": [1.0], "bias": 0.5}
     >>> rule_from_dict("logistic", stored).describe(["x"])
-    '2 x > −0.5, standardised'
+    '2 x > 1.5 [missing: x as 1]'
     """
     kind = find(learner).load()
     try:

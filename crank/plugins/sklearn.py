@@ -29,7 +29,7 @@ from crank.plugins.sklearn_arrays import as_arrays, decision_values
 from crank.plugins.trees import TreesRule, shares
 
 if TYPE_CHECKING:
-    from crank.export.onnx_graph import Graph
+    from crank.graphs.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class EstimatorRule(SplitRule):
 
     def to_onnx(self, graph: Graph, x: str) -> str:
         """Add the classifier to an ONNX graph by way of skl2onnx."""
-        from crank.export.onnx_sklearn import classifier
+        from crank.plugins.onnx_sklearn import classifier
 
         return classifier(graph, x, self.estimator, self.n_columns)
 
@@ -75,7 +75,7 @@ class EstimatorRule(SplitRule):
 
     def describe_right(self, names: Sequence[str]) -> str:
         """Describe the other side."""
-        return f"{self._call(names)} ≤ 0"
+        return f"{self._call(names)} <= 0"
 
     def _call(self, names: Sequence[str]) -> str:
         inside = largest_shares(self.credit(), names) or f"{self.n_columns} columns"
@@ -170,11 +170,6 @@ class SklearnLearner(SplitLearner):
         rng: np.random.Generator,
     ) -> SplitRule | None:
         """Fit a clone of the classifier on the rows of a node."""
-        heard = weight > 0.0
-        if not heard.all():
-            X, label, weight = X[heard], label[heard], weight[heard]
-        if not ((label > 0.0).any() and (label < 0.0).any()):
-            return None
         estimator = seeded_clone(self.estimator, rng)
         try:
             fit_weighted(estimator, X, label, weight, rng)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.descent import NodeTable
 from crank.plugins.base import FloatArray
 from crank.plugins.linear import LinearRule, place_bias
 from crank.plugins.standardise import Standardiser
@@ -93,37 +94,33 @@ def _trees(estimator: Any) -> TreesRule | None:
     grown: list[Any] = [getattr(member, "tree_", None) for member in np.ravel(members)]
     if not grown or not all(t is not None and t.value.shape[1:] == (1, 2) for t in grown):
         return None
-    parts, roots, start = [], [], 0
-    for tree in grown:
-        parts.append(_one_tree(tree, start, len(grown)))
-        roots.append(start)
-        start += tree.node_count
-    feature, threshold, low, high, missing_low, value, gain = (
-        np.concatenate(column) for column in zip(*parts, strict=True)
-    )
-    inner = low != np.arange(start)
-    if not inner.any():
+    nodes = NodeTable.joined(_one_tree(tree, len(grown)) for tree in grown)
+    if not nodes.inner.any():
         return None
-    credit = shares(feature[inner], gain[inner])
-    own_roots = np.array(roots, dtype=np.intp)
-    return TreesRule(feature, threshold, low, high, missing_low, value, own_roots, credit)
+    gain = np.concatenate([_gains(tree) for tree in grown])
+    return TreesRule(nodes, shares(nodes.column[nodes.inner], gain[nodes.inner]))
 
 
-def _one_tree(tree: Any, start: int, n_trees: int) -> tuple[NDArray[Any], ...]:
-    own = np.arange(tree.node_count, dtype=np.intp)
+def _one_tree(tree: Any, n_trees: int) -> NodeTable:
+    own = np.arange(tree.node_count)
     leaf = tree.children_left < 0
     lean = (tree.value[:, 0, 1] - tree.value[:, 0, 0]) / n_trees
-    impurity = tree.impurity * tree.weighted_n_node_samples
-    gain = impurity - impurity[tree.children_left] - impurity[tree.children_right]
-    return (
-        np.where(leaf, 0, tree.feature).astype(np.intp),
+    return NodeTable(
+        np.where(leaf, 0, tree.feature),
         np.where(leaf, 0.0, double_threshold(np.where(leaf, 0.0, tree.threshold))),
-        start + np.where(leaf, own, tree.children_left),
-        start + np.where(leaf, own, tree.children_right),
+        np.where(leaf, own, tree.children_left),
+        np.where(leaf, own, tree.children_right),
         tree.missing_go_to_left.astype(bool) & ~leaf,
         np.where(leaf, lean, 0.0),
-        np.where(leaf, 0.0, gain),
+        np.zeros(1, dtype=np.intp),
     )
+
+
+def _gains(tree: Any) -> NDArray[np.float64]:
+    """Return the decrease of impurity at each inner node, in units of weight."""
+    here = tree.impurity * tree.weighted_n_node_samples
+    gain: NDArray[np.float64] = here - here[tree.children_left] - here[tree.children_right]
+    return gain
 
 
 def double_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.errors import OptionError
+from crank.growing.passes import Passes
 from crank.kernels.rows import take_rows
 from crank.plugins.base import FloatArray, SplitLearner, SplitRule, TrainingMatrix
-from crank.splitter import NodeWiseSplitter
+from crank.plugins.nodewise import NodeWiseSplitter
+from crank.ranks import Ranks
 
 BLOCK_ROWS = 8192
+REFERENCE_WEIGHT = 300.0
+"""Total weight of a node to which penalties refer, as if it had that many rows.
+
+A penalty against the sum of the losses would fade as rows are repeated or their weights grow;
+against their mean it does not. It is as strong as one against the sum over 300 rows.
+"""
+FEW_COLUMNS, MOST_WORK = 1000, 1e11
+"""Up to so many columns, or multiplications in one step of a fit, no matrix is too large."""
 FARTHEST = 1e100
 """Standardised values are cut off here, so that infinite input still gives a finite decision."""
 
@@ -39,8 +50,14 @@ class Standardiser:
     scale: NDArray[np.float64]
 
     @classmethod
-    def of(cls, X: FloatArray) -> Self:
+    def of(cls, X: FloatArray, weight: NDArray[np.float64] | None = None) -> Self:
         """Measure the columns of a matrix.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, p)
+        weight : ndarray of shape (n,), optional
+            Case weights; a row of weight 0 is as if absent.
 
         Examples
         --------
@@ -48,6 +65,8 @@ class Standardiser:
         >>> Standardiser.of(np.array([[1.0, 7.0], [3.0, 7.0], [np.nan, 7.0]]))
         Standardiser(centre=array([2., 7.]), scale=array([1., 1.]))
         """
+        if weight is not None and not weight.all():
+            X, weight = X[weight > 0.0], weight[weight > 0.0]
         p = X.shape[1]
         low, high = np.full(p, np.inf), np.full(p, -np.inf)
         for rows in row_blocks(len(X)):
@@ -66,9 +85,15 @@ class Standardiser:
             unit = (X[rows] - middle) / half
             missing = np.isnan(unit)
             unit[missing] = 0.0
-            count += len(unit) - missing.sum(axis=0)
-            total += unit.sum(axis=0)
-            squares += np.einsum("ij,ij->j", unit, unit)
+            if weight is None:
+                count += len(unit) - missing.sum(axis=0)
+                total += unit.sum(axis=0)
+                squares += np.einsum("ij,ij->j", unit, unit)
+            else:
+                w = weight[rows]
+                count += w @ ~missing
+                total += w @ unit
+                squares += w @ unit**2
         count[absent] = 1.0
         mean = total / count
         spread = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
@@ -111,8 +136,21 @@ class Standardiser:
 
 
 def finite(Z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put missing values at the centre and cut off what lies too far from it."""
+    """Move missing values to the centre and cut off what lies too far from it."""
     return np.clip(np.nan_to_num(Z, nan=0.0), -FARTHEST, FARTHEST)
+
+
+def allowed_columns(rows: int) -> int:
+    """Return how many columns a matrix of so many rows may have, to one digit.
+
+    Examples
+    --------
+    >>> allowed_columns(20_000), allowed_columns(10_000_000)
+    (2000, 1000)
+    """
+    most = max((MOST_WORK / rows) ** 0.5, MOST_WORK / rows**2, FEW_COLUMNS)
+    digit = 10.0 ** int(np.log10(most))
+    return int(most // digit * digit)
 
 
 class StandardisedRule(SplitRule):
@@ -136,6 +174,7 @@ class StandardisingLearner(SplitLearner):
         label: NDArray[np.float64],
         weight: NDArray[np.float64],
         rng: np.random.Generator,
+        monotone: Sequence[int] = (),
     ) -> StandardisedRule | None:
         """Fit on standardised rows; else as `fit`."""
 
@@ -146,16 +185,28 @@ class StandardisingLearner(SplitLearner):
         weight: NDArray[np.float64],
         *,
         rng: np.random.Generator,
+        monotone: Sequence[int] = (),
     ) -> StandardisedRule | None:
         """Fit on rows that are standardised by themselves."""
         standardiser = Standardiser.of(X)
-        return self.fit_standardised(standardiser, standardiser.apply(X), label, weight, rng)
+        Z = standardiser.apply(X)
+        return self.fit_standardised(standardiser, Z, label, weight, rng, monotone)
+
+    def check_size(self, rows: int, columns: int) -> None:
+        """Refuse a matrix for which one step of a fit would take minutes."""
+        work = float(rows) * columns * min(rows, columns)
+        if columns > FEW_COLUMNS and work > MOST_WORK:
+            raise OptionError(
+                f"{columns} columns for {rows} rows are too many for {type(self).__name__}: one "
+                f"node would take many minutes. Allowed: about {allowed_columns(rows)} columns. "
+                "Join rare levels of factors, or use a learner that takes factors as they are, "
+                "such as stump or lightgbm."
+            )
 
     def prepare(self, data: TrainingMatrix) -> StandardisedSplitter:
-        """Measure the columns of the whole matrix."""
-        if "standardiser" not in data.shared:
-            data.shared["standardiser"] = Standardiser.of(data.X)
-        return StandardisedSplitter(self, data, data.shared["standardiser"])
+        """Bind the learner to a matrix; its columns are measured when they are first used."""
+        self.check_size(*data.X.shape)
+        return StandardisedSplitter(self, data)
 
 
 class StandardisedSplitter(NodeWiseSplitter):
@@ -163,11 +214,21 @@ class StandardisedSplitter(NodeWiseSplitter):
 
     learner: StandardisingLearner
 
-    def __init__(
-        self, learner: StandardisingLearner, data: TrainingMatrix, standardiser: Standardiser
-    ) -> None:
-        super().__init__(learner, data)
-        self.standardiser = standardiser
+    @property
+    def standardiser(self) -> Standardiser:
+        """Centre and scale of the columns, the same for all trees on the matrix."""
+        if "standardiser" not in self.data.shared:
+            self.data.shared["standardiser"] = Standardiser.of(self.data.X)
+        found: Standardiser = self.data.shared["standardiser"]
+        return found
+
+    def passes(self, ranks: Ranks) -> Passes:
+        """Measure the columns with case weights: those of the first tree, which has all rows."""
+        if not ranks.unweighted and "standardiser" not in self.data.shared:
+            weight = np.zeros(len(self.data.X))
+            weight[ranks.row] = ranks.weight
+            self.data.shared["standardiser"] = Standardiser.of(self.data.X, weight)
+        return super().passes(ranks)
 
     def gather(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Take standardised rows."""
@@ -184,7 +245,8 @@ class StandardisedSplitter(NodeWiseSplitter):
         rng: np.random.Generator,
     ) -> SplitRule | None:
         """Ask the learner."""
-        return self.learner.fit_standardised(self.standardiser, X, label, weight, rng)
+        monotone = self.data.monotone
+        return self.learner.fit_standardised(self.standardiser, X, label, weight, rng, monotone)
 
     def decide(self, rule: SplitRule, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Ask a rule for the decision values of gathered rows."""

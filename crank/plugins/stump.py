@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.checks import flag
+from crank.growing.conditions import HOLDS, MIRRORED, AnyOf, Comparison, Values
+from crank.growing.passes import Passes
+from crank.growing.rule import Split
+from crank.growing.splitter import LevelSplits, LevelTask, Splitter
+from crank.growing.wording import WORDS, condition_text, named_columns
+from crank.kernels.column_tests import ColumnTest
 from crank.kernels.compiler import numba_works
 from crank.kernels.cuts import Cut, Level, ScoredLevel, between
-from crank.kernels.routing import ColumnTest
 from crank.kernels.stumps import ExactStumps, StumpKernel
 from crank.kernels.threads import Threads
-from crank.passes import Passes
 from crank.plugins.base import FloatArray, SplitLearner, SplitRule, TrainingMatrix
 from crank.ranks import Ranks
-from crank.splitter import LevelSplits, LevelTask, Splitter
-from crank.tree import Split
 
 if TYPE_CHECKING:
-    from crank.export.onnx_graph import Graph
+    from crank.graphs.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -99,31 +102,35 @@ class StumpRule(SplitRule):
         self, names: Sequence[str], levels: Sequence[Sequence[str] | None] | None = None
     ) -> str:
         """Say which rows go left; with the level names if they are given."""
-        name = names[self.column]
-        if self.levels is not None:
-            known = None if levels is None else levels[self.column]
-            codes = [str(c) if known is None else str(known[c]) for c in self.levels[0]]
-            return f"{name} in {{{', '.join(codes)}}}" if codes else f"{name} is missing"
-        if self.threshold is None:
-            return f"{name} is {'missing' if self.missing_left else 'not missing'}"
-        return f"{name} {'>' if self.above else '<'} {self.threshold:.6g}"
+        return condition_text(self.condition(">"), named_columns(names, levels), WORDS)
 
     def describe_right(
         self, names: Sequence[str], levels: Sequence[Sequence[str] | None] | None = None
     ) -> str:
         """Say which rows go right."""
-        if self.levels is not None:
-            other = replace(self, levels=self.levels[::-1], missing_left=not self.missing_left)
-            return other.describe(names, levels)
-        if self.threshold is None:
-            return replace(self, missing_left=not self.missing_left).describe(names)
-        return f"{names[self.column]} {'<=' if self.above else '>='} {self.threshold:.6g}"
+        return condition_text(self.condition("<="), named_columns(names, levels), WORDS)
 
-    def topic(self, *, left: bool) -> Hashable:
-        """Tell levels, missing values, lower and upper bounds of a column apart."""
-        if self.levels is not None or self.threshold is None:
-            return self.column, self.levels is not None
-        return self.column, "above" if self.above == left else "below"
+    def condition(self, comparison: Comparison, cut: float = 0.0) -> AnyOf:
+        """Return the values of the one column whose decision value compares so with a cut."""
+        holds = HOLDS[comparison]
+        missing = holds(1.0 if self.missing_left else -1.0, cut)
+        if self.levels is not None:
+            values = self._levels_that(holds(1.0, cut), holds(-1.0, cut), missing)
+        elif self.threshold is None:
+            some = holds(1.0 if self.above else -1.0, cut)
+            values = Values(missing=missing) if some else Values.nothing(missing=missing)
+        elif self.above:
+            values = Values.number(comparison, self.threshold + cut, missing=missing)
+        else:
+            values = Values.number(MIRRORED[comparison], self.threshold - cut, missing=missing)
+        return AnyOf(({self.column: values},))
+
+    def _levels_that(self, left: bool, right: bool, missing: bool) -> Values:
+        """Allow the levels of one side or both; those of neither go with the missing values."""
+        assert self.levels is not None
+        sides = zip(self.levels, (left, right), strict=True)
+        named = [code for codes, wanted in sides if wanted != missing for code in codes]
+        return Values(levels=frozenset(named), all_but=missing, missing=missing)
 
     def column_test(self) -> ColumnTest:
         """Return the test as plain data, from which trees of stumps make one table."""
@@ -135,7 +142,7 @@ class StumpRule(SplitRule):
 
     def to_onnx(self, graph: Graph, x: str) -> str:
         """Add the rule to an ONNX graph."""
-        from crank.export.onnx_rules import stump
+        from crank.plugins.onnx_rules import stump
 
         return stump(graph, self)
 
@@ -151,6 +158,12 @@ class Stump(SplitLearner):
 
     Missing values go to the side where they do more good.
 
+    Parameters
+    ----------
+    discount_levels : bool
+        Whether the gain of a factor is reduced, before columns are compared, by what so many
+        levels gain by chance; else a factor of many levels is chosen even if it means nothing.
+
     Examples
     --------
     >>> import numpy as np
@@ -165,7 +178,12 @@ class Stump(SplitLearner):
     rule: ClassVar[type[SplitRule]] = StumpRule
     takes_missing: ClassVar[bool] = True
     takes_categories: ClassVar[bool] = True
+    takes_monotone = True
     exports_onnx: ClassVar[bool] = True
+    discount_levels: bool = True
+
+    def __init__(self, discount_levels: bool = True) -> None:
+        self.discount_levels = flag("discount_levels", discount_levels, of=self)
 
     def fit(
         self,
@@ -175,11 +193,13 @@ class Stump(SplitLearner):
         *,
         rng: np.random.Generator,
         levels: Sequence[int] | None = None,
+        monotone: Sequence[int] = (),
     ) -> StumpRule | None:
         """Find the stump with the smallest weighted error."""
         n, p = X.shape
         kinds = tuple(levels) if levels is not None else (0,) * p
-        kernel = ExactStumps(np.ascontiguousarray(X.T, dtype=np.float64), kinds)
+        columns = np.ascontiguousarray(X.T, dtype=np.float64)
+        kernel = ExactStumps(columns, kinds, monotone, self.discount_levels)
         whole = Level(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
         found = kernel.search(ScoredLevel.of(whole, label * weight, weight, "sum", 1))
         cut = found.cut[0]
@@ -188,13 +208,14 @@ class Stump(SplitLearner):
     def prepare(self, data: TrainingMatrix) -> StumpSplitter:
         """Sort or bin the columns once for the whole tree."""
         large = data.X.size >= COMPILED_FROM and numba_works()
-        return HistogramSplitter(data) if large else StumpSplitter(data)
+        kind = HistogramSplitter if large else StumpSplitter
+        return kind(data, self.discount_levels)
 
 
 def rule_of(cut: Cut, column: int, n: int) -> StumpRule:
-    """Turn the best cut of a node of n rows into a rule.
+    """Make a rule of the best cut of a node of n rows.
 
-    Missing values go where the cut puts them; if the node had none, they go with the majority.
+    Missing values go where the cut sends them; if the node had none, they go with the majority.
     """
     missing_left = 2 * cut.n_left > n if cut.missing_left is None else cut.missing_left
     if cut.levels is not None:
@@ -208,14 +229,14 @@ def rule_of(cut: Cut, column: int, n: int) -> StumpRule:
 class StumpSplitter(Splitter):
     """Stumps for all nodes of a level in one pass over the columns: exact, in NumPy."""
 
-    def __init__(self, data: TrainingMatrix) -> None:
-        self.data = data
+    def __init__(self, data: TrainingMatrix, discount_levels: bool = True) -> None:
+        self.data, self.discount_levels = data, discount_levels
         self.kernel: StumpKernel | None = None
 
     def prepare_kernel(self, ranks: Ranks) -> StumpKernel:
         """Sort the columns."""
         columns = np.ascontiguousarray(self.data.X[ranks.row].T, dtype=np.float64)
-        return ExactStumps(columns, self.data.levels)
+        return ExactStumps(columns, self.data.levels, self.data.monotone, self.discount_levels)
 
     def split(self, task: LevelTask) -> LevelSplits:
         """Search every column once for the whole level."""
@@ -242,8 +263,8 @@ class StumpSplitter(Splitter):
 class HistogramSplitter(StumpSplitter):
     """Stumps for all nodes of a level from histograms of binned columns: compiled, threaded."""
 
-    def __init__(self, data: TrainingMatrix) -> None:
-        super().__init__(data)
+    def __init__(self, data: TrainingMatrix, discount_levels: bool = True) -> None:
+        super().__init__(data, discount_levels)
         self.threads = Threads(data.n_jobs)
 
     def prepare_kernel(self, ranks: Ranks) -> StumpKernel:
@@ -254,11 +275,19 @@ class HistogramSplitter(StumpSplitter):
         X, levels, shared = self.data.X, self.data.levels, self.data.shared
         if "stump: binned" not in shared:
             shared["stump: binned"] = bin_matrix(X, levels, ranks.row, self.threads)
-        return HistogramStumps(X, shared["stump: binned"], levels, ranks.row, self.threads)
+        return HistogramStumps(
+            X,
+            shared["stump: binned"],
+            levels,
+            ranks.row,
+            self.threads,
+            self.data.monotone,
+            self.discount_levels,
+        )
 
     def passes(self, ranks: Ranks) -> Passes:
         """Compile the grower's own work as well."""
-        from crank.compiled_passes import CompiledPasses
+        from crank.growing.compiled_passes import CompiledPasses
 
         return CompiledPasses(ranks, self.threads)
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.checks import one_of, positive, whole
 from crank.errors import OptionError
 from crank.plugins.base import SplitRule
 from crank.plugins.linear import LinearRule, fit_linear_rule, place_bias
-from crank.plugins.params import one_of, positive, whole
 from crank.plugins.rbf import RbfRule, kernel, slope_share
 from crank.plugins.sampling import systematic_counts
-from crank.plugins.standardise import Standardiser, StandardisingLearner
+from crank.plugins.standardise import REFERENCE_WEIGHT, Standardiser, StandardisingLearner
 
 
 class SupportVector(StandardisingLearner):
@@ -25,7 +26,8 @@ class SupportVector(StandardisingLearner):
         ``"rbf"`` fits scikit-learn's `SVC`. ``"linear"`` has the squared hinge loss, like
         `LinearSVC`, and takes any number of rows.
     C : float
-        Inverse strength of the penalty.
+        Inverse strength of the penalty, against the weighted mean of the losses: as strong as
+        scikit-learn's on 300 rows, whatever the number of rows.
     gamma : "scale" or float
         Width of the Gaussian kernel: exp(−gamma · |x − x'|²). ``"scale"`` is 1 over the summed
         variance of the standardised columns in the node.
@@ -58,14 +60,15 @@ class SupportVector(StandardisingLearner):
         gamma: str | float = "scale",
         max_rows: int = 2000,
     ) -> None:
-        self.kernel = one_of(self, "kernel", kernel, ("rbf", "linear"))
-        self.C = positive(self, "C", C)
+        self.kernel = one_of("kernel", kernel, ("rbf", "linear"), of=self)
+        self.takes_monotone = kernel == "linear"
+        self.C = positive("C", C, of=self)
         if isinstance(gamma, str) and gamma != "scale":
             raise OptionError(
                 f"gamma of SupportVector is {gamma!r}. Allowed: 'scale' or a number above 0."
             )
-        self.gamma = gamma if isinstance(gamma, str) else positive(self, "gamma", gamma)
-        self.max_rows = whole(self, "max_rows", max_rows, least=10)
+        self.gamma = gamma if isinstance(gamma, str) else positive("gamma", gamma, of=self)
+        self.max_rows = whole("max_rows", max_rows, 10, of=self)
 
     def fit_standardised(
         self,
@@ -74,11 +77,18 @@ class SupportVector(StandardisingLearner):
         label: NDArray[np.float64],
         weight: NDArray[np.float64],
         rng: np.random.Generator,
+        monotone: Sequence[int] = (),
     ) -> LinearRule | RbfRule | None:
         """Fit the machine on the rows of a node."""
         if self.kernel == "linear":
             return fit_linear_rule(
-                standardiser, Z, label, weight, penalty=1.0 / self.C, loss="squared_hinge"
+                standardiser,
+                Z,
+                label,
+                weight,
+                penalty=1.0 / self.C,
+                loss="squared_hinge",
+                monotone=monotone,
             )
         return self._fit_rbf(standardiser, Z, label, weight, rng)
 
@@ -92,21 +102,18 @@ class SupportVector(StandardisingLearner):
     ) -> RbfRule | None:
         from sklearn.svm import SVC
 
-        heard = np.flatnonzero(weight > 0.0)
-        if len(heard) > self.max_rows:
+        if len(weight) > self.max_rows:
             counts = systematic_counts(label, weight, self.max_rows, rng)
-            heard = np.flatnonzero(counts)
-            weight = counts * weight.mean()
-        Z, label, weight = Z[heard], label[heard], weight[heard]
-        if not ((label > 0.0).any() and (label < 0.0).any()):
-            return None
-        spread = Z.var(axis=0)
+            drawn = np.flatnonzero(counts)
+            Z, label, weight = Z[drawn], label[drawn], counts[drawn].astype(np.float64)
+        share = weight / weight.sum()
+        spread = share @ (Z - share @ Z) ** 2
         columns = np.flatnonzero(spread > 1e-20)
         if not len(columns):
             return None
         Z, standardiser = Z[:, columns], standardiser.pick(columns)
         gamma = self.gamma if isinstance(self.gamma, float) else 1.0 / float(spread[columns].sum())
-        machine = SVC(C=self.C, gamma=gamma).fit(Z, label, sample_weight=weight)
+        machine = SVC(C=self.C, gamma=gamma).fit(Z, label, sample_weight=share * REFERENCE_WEIGHT)
         vectors = Z[machine.support_]
         dual = machine.dual_coef_[0]
         if not len(dual):

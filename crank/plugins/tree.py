@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.checks import one_of, whole
+from crank.kernels.descent import NodeTable
 from crank.plugins.base import FloatArray, SplitLearner, SplitRule
-from crank.plugins.params import one_of, whole
 from crank.plugins.trees import TreesRule, shares
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ class ClassificationTree(SplitLearner):
 
     scikit-learn grows the tree. It sees the ranks of the values, not the values, because it works
     in single precision: so any scale will do, and thresholds lie midway between neighbouring
-    values in double. A missing value takes the branch that scikit-learn learned for it.
+    values in double. A missing value takes the branch that scikit-learn learned for it. Directions
+    of columns (``monotone=`` of a fit) are scikit-learn's ``monotonic_cst``.
 
     Parameters
     ----------
@@ -40,21 +43,22 @@ class ClassificationTree(SplitLearner):
     >>> label = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
     >>> learner = ClassificationTree(max_depth=2)
     >>> learner.fit(X, label, np.ones(8), rng=np.random.default_rng(0)).describe(["x"])
-    '1.5 < x ≤ 4.5'
+    '1.5 < x <= 4.5 or missing'
     """
 
     description: ClassVar[str] = "a small classification tree: several cuts in one node"
     rule: ClassVar[type[SplitRule]] = TreesRule
     takes_missing: ClassVar[bool] = True
+    takes_monotone = True
     exports_onnx: ClassVar[bool] = True
 
     def __init__(
         self, max_depth: int = 3, min_samples_leaf: int = 1, criterion: str = "gini"
     ) -> None:
-        self.max_depth = whole(self, "max_depth", max_depth)
-        self.min_samples_leaf = whole(self, "min_samples_leaf", min_samples_leaf)
+        self.max_depth = whole("max_depth", max_depth, 1, of=self)
+        self.min_samples_leaf = whole("min_samples_leaf", min_samples_leaf, 1, of=self)
         allowed = ("gini", "entropy", "log_loss")
-        self.criterion = one_of(self, "criterion", criterion, allowed)
+        self.criterion = one_of("criterion", criterion, allowed, of=self)
 
     def fit(
         self,
@@ -63,13 +67,11 @@ class ClassificationTree(SplitLearner):
         weight: NDArray[np.float64],
         *,
         rng: np.random.Generator,
+        monotone: Sequence[int] = (),
     ) -> TreesRule | None:
         """Grow the tree on the rows of a node."""
         from sklearn.tree import DecisionTreeClassifier
 
-        if not (weight > 0.0).all():
-            heard = weight > 0.0
-            X, label, weight = X[heard], label[heard], weight[heard]
         ranks = value_ranks(X)
         # a fixed seed: it only decides between columns that cut equally well
         grown = DecisionTreeClassifier(
@@ -77,10 +79,11 @@ class ClassificationTree(SplitLearner):
             min_samples_leaf=self.min_samples_leaf,
             criterion=self.criterion,
             random_state=0,
+            monotonic_cst=list(monotone) if any(monotone) else None,
         ).fit(ranks, label, sample_weight=weight)
         if grown.tree_.node_count == 1:
             return None
-        return tree_rule(grown.tree_, ranks, X, label, weight)
+        return tree_rule(grown.tree_, ranks, X, label, weight, monotone=any(monotone))
 
 
 def value_ranks(X: FloatArray) -> NDArray[np.float32]:
@@ -106,8 +109,14 @@ def tree_rule(
     X: FloatArray,
     label: NDArray[np.float64],
     weight: NDArray[np.float64],
+    *,
+    monotone: bool = False,
 ) -> TreesRule:
-    """Turn scikit-learn's tree over ranks into arrays over values."""
+    """Make arrays over values of scikit-learn's tree over ranks.
+
+    In a monotone tree the leaves keep scikit-learn's figures, which it holds within the bounds of
+    the cuts above them; others have the mean label of their rows.
+    """
     n = tree.node_count
     leaf = tree.children_left < 0
     own = np.arange(n)
@@ -118,15 +127,19 @@ def tree_rule(
         here = weight[rows]
         mean[node] = float(here @ label[rows]) / float(here.sum())
         if leaf[node]:
-            # a tied leaf stays on its parent's side; a tied parent means the low side
-            if abs(mean[node]) < TIED:
+            if monotone:
+                # classes are sorted, the first is −1; a tie is the highest of the low side
+                mean[node] = 1.0 - 2.0 * float(tree.value[node, 0, 0])
+                mean[node] = -TIED if abs(mean[node]) < TIED else mean[node]
+            elif abs(mean[node]) < TIED:
+                # a tied leaf stays on its parent's side; a tied parent means the low side
                 mean[node] = mean[parent] / 2.0 if abs(mean[parent]) >= TIED else -0.5
             continue
         x = X[rows, feature[node]]
         below = ranks[rows, feature[node]] <= tree.threshold[node]
         threshold[node] = _midway(x, below)
         gain[node] = _gain(tree, node)
-    return TreesRule(
+    nodes = NodeTable(
         feature,
         threshold,
         np.where(leaf, own, tree.children_left),
@@ -134,8 +147,8 @@ def tree_rule(
         tree.missing_go_to_left.astype(bool) & ~leaf,
         np.where(leaf, mean, 0.0),
         np.zeros(1, dtype=np.intp),
-        shares(feature[~leaf], gain[~leaf]),
     )
+    return TreesRule(nodes, shares(feature[~leaf], gain[~leaf]))
 
 
 def _members(tree: Any, ranks: NDArray[np.float32]) -> Iterator[tuple[int, int, NDArray[np.intp]]]:

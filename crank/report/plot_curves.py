@@ -9,25 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.errors import OptionError
-from crank.evaluate import scored
-from crank.report.plot_style import ACCENT, CYCLE, MUTED, SECOND, axes, plain
+from crank.records.base import ModelRecord
+from crank.records.kinds import reader
+from crank.records.scored import scored
+from crank.report.plot_style import ACCENT, CYCLE, MUTED, SECOND, axes, folded, shortened, unframed
 from crank.report.tables import pruning_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from crank.metrics.profile import Weighting
-    from crank.model import RankingModel
+    from crank.records.tree import TreeRecord
 
 MOST_BOOTSTRAPPED = 10_000
 """Rows beyond which an IROC band is narrower than its line, and slow to draw."""
+THRESHOLDS = 50
+"""Thresholds of an AUC profile."""
 FEWEST_ROWS = 10
 """Rows on either side of a threshold below which its AUC is all noise."""
-FIGURE_LABELS = {"iauc": "IAUC", "kendall": r"$d_\tau$ (rate of concordant pairs)"}
 
 
 def plot_iroc(
-    models: RankingModel | Mapping[str, RankingModel] | Sequence[RankingModel],
+    models: ModelRecord | Mapping[str, ModelRecord] | Sequence[ModelRecord],
     data: Any,
     *,
     weighting: Weighting = "triple",
@@ -41,7 +44,7 @@ def plot_iroc(
 
     Parameters
     ----------
-    models : RankingModel, mapping of name to RankingModel, or sequence
+    models : RankingModel, mapping of name to ModelRecord, or sequence
     data : data frame
         Rows that the models have not seen, with their response.
     weighting : {"triple", "uniform"}
@@ -96,21 +99,19 @@ def plot_iroc(
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     ax.set(xlabel="false positive rate α", ylabel=f"IROC ({weighting} weighting)")
     ax.legend(loc="lower right", frameon=False)
-    plain(ax)
+    unframed(ax)
     return ax
 
 
 def name_models(
-    models: RankingModel | Mapping[str, RankingModel] | Sequence[RankingModel],
-) -> dict[str, RankingModel]:
+    models: ModelRecord | Mapping[str, ModelRecord] | Sequence[ModelRecord],
+) -> dict[str, ModelRecord]:
     """Give every model of a plot a name of its own."""
-    from crank.model import RankingModel
-
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
     else:
-        given = [models] if isinstance(models, RankingModel) else list(models)
-        names = [f"{m.options.criterion} × {m.learner.name}" for m in given]
+        given = [models] if isinstance(models, ModelRecord) else list(models)
+        names = [reader(m.kind, "report").short_name(m) for m in given]
         if len(set(names)) < len(names):
             names = [f"{k}. {name}" for k, name in enumerate(names, 1)]
         named = dict(zip(names, given, strict=True))
@@ -122,7 +123,7 @@ def name_models(
 
 
 def plot_profile(
-    model: RankingModel,
+    model: ModelRecord,
     data: Any,
     *,
     band: bool = True,
@@ -133,8 +134,8 @@ def plot_profile(
     """Draw the AUC of the model at each threshold of y, against the threshold's quantile.
 
     A flat curve says that the model ranks as well among low responses as among high ones; ½ is
-    no better than chance at that threshold. Thresholds with fewer than ten rows on either side are
-    left out.
+    no better than chance at that threshold. Fifty thresholds are spread over y's distribution;
+    those with fewer than ten rows on either side are left out.
 
     Parameters
     ----------
@@ -142,7 +143,8 @@ def plot_profile(
     data : data frame
         Rows that the model has not seen, with their response.
     band : bool
-        Whether to add pointwise 95% confidence intervals.
+        Whether to add pointwise 95% confidence intervals, their ends averaged over five
+        neighbouring thresholds.
     weights, unknown
         As in `plot_iroc`.
     ax : matplotlib Axes, optional
@@ -161,30 +163,35 @@ def plot_profile(
 
     ax = axes(ax)
     y, score, w = scored(model, data, weights=weights, unknown=unknown)
-    profile = metrics.auc_profile(y, score, weights=w)
+    # evenly spread thresholds: neighbours share most of their rows, more of them only add noise
+    found = metrics.profile_band(y, score, points=THRESHOLDS, weights=w)
+    inner = np.minimum(found.quantile, 1.0 - found.quantile) * len(y) >= FEWEST_ROWS
+    keep = inner if inner.any() else ~inner
+    quantile, auc = found.quantile[keep], found.auc[keep]
+    low = np.minimum(_smooth(found.low[keep]), auc)
+    high = np.maximum(_smooth(found.high[keep]), auc)
     if band:
-        around = metrics.profile_band(y, score, weights=w)
-        ax.fill_between(around.quantile, around.low, around.high, color=ACCENT, alpha=0.16, lw=0)
-    inner = np.minimum(profile.quantile, 1.0 - profile.quantile) * len(y) >= FEWEST_ROWS
-    keep = _thinned(np.flatnonzero(inner if inner.any() else inner | True))
-    ax.plot(profile.quantile[keep], profile.auc[keep], color=ACCENT, lw=1.4, zorder=3)
+        ax.fill_between(quantile, low, high, color=ACCENT, alpha=0.16, lw=0)
+    few = len(quantile) < 8
+    ax.plot(quantile, auc, color=ACCENT, lw=1.6, zorder=3, marker="o" if few else None, ms=4)
     ax.axhline(0.5, color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
-    ax.set(xlim=(0.0, 1.0), ylim=(min(0.45, float(profile.auc[keep].min()) - 0.05), 1.01))
-    name = model.response.name
-    ax.set(xlabel=f"threshold: quantile of {name}", ylabel=f"AUC of {name} above the threshold")
-    plain(ax)
+    lowest = float(np.nanmin(low if band else auc))
+    ax.set(xlim=(0.0, 1.0), ylim=(min(0.45, max(lowest, 0.0) - 0.03), 1.01))
+    name = shortened(model.response.name)
+    ax.set(
+        xlabel=f"threshold: quantile of {name}", ylabel=folded(f"AUC of {name} above the threshold")
+    )
+    unframed(ax)
     return ax
 
 
-def _thinned(places: NDArray[np.intp], most: int = 2000) -> NDArray[np.intp]:
-    """Choose points for a line: all of them, unless nobody could tell the difference."""
-    if len(places) <= most:
-        return places
-    chosen = np.unique(np.linspace(0, len(places) - 1, most).astype(np.intp))
-    return np.asarray(places[chosen])
+def _smooth(limit: NDArray[np.float64], window: int = 5) -> NDArray[np.float64]:
+    """Average a limit over neighbouring thresholds, fewer of them at the ends."""
+    near = np.ones(min(window, len(limit)))
+    return np.convolve(limit, near, "same") / np.convolve(np.ones(len(limit)), near, "same")
 
 
-def plot_pruning(model: RankingModel, *, ax: Axes | None = None) -> Axes:
+def plot_pruning(model: TreeRecord, *, ax: Axes | None = None) -> Axes:
     r"""Draw the pruning path: held-out and training figure against the number of leaves.
 
     Bars are one standard error of the held-out figure; the dotted line lies one standard error
@@ -207,7 +214,7 @@ def plot_pruning(model: RankingModel, *, ax: Axes | None = None) -> Axes:
     $d_\tau$ (rate of concordant pairs)
     """
     ax = axes(ax)
-    table = pruning_table(model.pruning, model.validation)
+    table = pruning_table(model)
     leaves = table["n_leaves"].to_numpy()
     ax.plot(leaves, table["training"], color=MUTED, lw=1.1, ls="--", label="training (optimistic)")
     shown = [table["training"].to_numpy()]
@@ -245,9 +252,9 @@ def plot_pruning(model: RankingModel, *, ax: Axes | None = None) -> Axes:
         ax.xaxis.set_major_formatter("{x:g}")
     low, high = np.nanmin(np.concatenate(shown)), np.nanmax(np.concatenate(shown))
     ax.set_ylim(low - 0.04 * (high - low), min(high + 0.04 * (high - low), 1.01))
-    ax.set(xlabel="leaves", ylabel=FIGURE_LABELS[model.pruning.metric])
+    ax.set(xlabel="leaves", ylabel=model.figure.title)
     ax.legend(loc="lower right", edgecolor="none", framealpha=0.9, fontsize="small")
-    plain(ax)
+    unframed(ax)
     return ax
 
 

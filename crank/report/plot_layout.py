@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from crank.tree import Tree
+from crank.growing.tree import Tree
 
 Measure = Callable[[str], float]
 """Width of a line of text in points, at the font size of the layout."""
@@ -20,13 +20,21 @@ DROP = 20.0
 """Between one row of boxes and the next: room for the words on the branches."""
 WIDEST_RULE = 190.0
 RULE_LINES = 3
+ROW = 17.0
+"""Height of a leaf in a tree that is drawn sideways."""
+ELBOW = 30.0
+"""Between one column of splits and the next."""
+WIDEST_SIDEWAYS = 165.0
 GENEROUS = 560.0
 """Width that a small tree spreads over, so that its rules have room."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A node as drawn: its centre, size and lines of text, in points from the lower left."""
+    """A node as drawn: its centre, size and texts, in points from the lower left.
+
+    ``at`` are the places of the texts, from the centre.
+    """
 
     node: int
     x: float
@@ -34,14 +42,19 @@ class Box:
     width: float
     height: float
     lines: tuple[str, ...]
+    at: tuple[tuple[float, float], ...]
+
+
+def stacked(lines: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
+    """Places of lines one below another."""
+    return tuple((0.0, (len(lines) - 1) * LINE / 2.0 - k * LINE) for k in range(len(lines)))
 
 
 @dataclass(frozen=True)
 class Branch:
-    """The way from a node to one of its children: sideways, then down."""
+    """The way from a node to one of its children, corner by corner."""
 
-    start: tuple[float, float]
-    end: tuple[float, float]
+    corners: tuple[tuple[float, float], ...]
     left: bool
     label: tuple[float, float]
 
@@ -79,7 +92,7 @@ def fold(text: str, width: float, lines: int, measure: Measure) -> tuple[str, ..
     return tuple(done)
 
 
-def _shorten(text: str, width: float, measure: Measure) -> str:
+def _shorten(text: str, width: float, measure: Measure, most_lost: float = 0.4) -> str:
     """Cut a text, between words unless that loses too much."""
     if measure(text) <= width:
         return text
@@ -91,7 +104,7 @@ def _shorten(text: str, width: float, measure: Measure) -> str:
         else:
             high = middle - 1
     space = text.rfind(" ", 0, low + 1)
-    return text[: space if space > 0.6 * low else low].rstrip(" ,{") + "…"
+    return text[: space if space > (1.0 - most_lost) * low else low].rstrip(" ,{") + "…"
 
 
 def arrange(
@@ -136,7 +149,8 @@ def arrange(
         text = lines[index]
         y = rows[-1] if node.is_leaf else rows[node.depth]
         width = needed - GAP if node.is_leaf else max(map(measure, text)) + 2 * PAD
-        boxes[index] = Box(index, x[index], y, width, len(text) * LINE + 2 * PAD, text)
+        height = len(text) * LINE + 2 * PAD
+        boxes[index] = Box(index, x[index], y, width, height, text, stacked(text))
 
     branches = []
     for index in rules:
@@ -145,7 +159,8 @@ def arrange(
         for child in (node.left, node.right):
             end = (x[child], boxes[child].y)
             left = child == node.left
-            branches.append(Branch((box.x, box.y), end, left, (x[child], below)))
+            corners = (box.x, box.y), (x[child], box.y), end
+            branches.append(Branch(corners, left, (x[child], below)))
     top = max(box.y + box.height / 2.0 for box in boxes.values())
     return TreeLayout(tuple(boxes.values()), tuple(branches), slot * len(column), top)
 
@@ -179,3 +194,59 @@ def _rows(tree: Tree, lines: Mapping[int, tuple[str, ...]]) -> list[float]:
         middles.append(bottom + DROP + height / 2.0)
         bottom += DROP + height
     return [*reversed(middles), at_bottom / 2.0]
+
+
+def arrange_sideways(
+    tree: Tree,
+    rules: Mapping[int, str],
+    counts: Mapping[int, str],
+    leaves: Mapping[int, tuple[str, ...]],
+    measure: Measure,
+) -> TreeLayout:
+    """Place the leaves one below another, the best on top, and splits to their left by depth.
+
+    A leaf takes one line, its texts in columns, so that many leaves stay legible. A split has the
+    height of two leaves at least. Parameters as those of `arrange`.
+    """
+    row = {index: k for k, index in enumerate(tree.oriented_leaves)}
+    y: dict[int, float] = {}
+    for index, node in reversed(list(tree.walk())):  # children before parents
+        if node.is_leaf:
+            y[index] = (len(row) - row[index] - 0.5) * ROW
+        else:
+            y[index] = (y[node.left] + y[node.right]) / 2.0
+    lines = {
+        index: (_shorten(rules[index], WIDEST_SIDEWAYS, measure, 0.2), counts[index])
+        for index in rules
+    }
+    starts, start = {}, 0.0
+    for depth in sorted({tree.nodes[index].depth for index in rules}):
+        here = [index for index in rules if tree.nodes[index].depth == depth]
+        starts[depth] = start
+        widest = max(measure(line) for index in here for line in lines[index])
+        start += widest + 2 * PAD + ELBOW
+    boxes = {}
+    for index in rules:
+        text = lines[index]
+        width = max(map(measure, text)) + 2 * PAD
+        x = starts[tree.nodes[index].depth] + width / 2.0
+        height = len(text) * LINE + PAD
+        boxes[index] = Box(index, x, y[index], width, height, text, stacked(text))
+    cells = [max(map(measure, column)) + 2 * PAD for column in zip(*leaves.values(), strict=True)]
+    width = sum(cells)
+    centres = [sum(cells[:k]) + cells[k] / 2.0 - width / 2.0 for k in range(len(cells))]
+    across = tuple((centre, 0.0) for centre in centres)
+    for index, texts in leaves.items():
+        boxes[index] = Box(
+            index, start + width / 2.0, y[index], width, ROW - 2.0, texts, across[: len(texts)]
+        )
+    branches = []
+    for index in rules:
+        node, box = tree.nodes[index], boxes[index]
+        for child in (node.left, node.right):
+            elbow = box.x + box.width / 2.0 + ELBOW / 4.0
+            end = (boxes[child].x - boxes[child].width / 2.0, y[child])
+            corners = (box.x, box.y), (elbow, box.y), (elbow, y[child]), end
+            label = (elbow + 0.4 * ELBOW, y[child])
+            branches.append(Branch(corners, child == node.left, label))
+    return TreeLayout(tuple(boxes.values()), tuple(branches), start + width, ROW * len(row))

@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.design.table import Table
 from crank.errors import DataError
+from crank.frames.table import Table
 from crank.ranks import rank
-from crank.report.plot_style import MUTED, axes, leaf_colours, plain
+from crank.report.plot_style import MUTED, axes, folded, leaf_colours, shortened, unframed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from crank.model import RankingModel
+    from crank.records.tree import TreeRecord
+
+
+MANY_LEAVES = 30
+"""Leaves from which their numbers are written small."""
+FEWEST_ROWS = 5
+"""Rows that make a box; fewer are drawn as points."""
 
 
 def responses_by_leaf(
-    model: RankingModel, data: Any, unknown: Any
+    model: TreeRecord, data: Any, unknown: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Return y and the leaf of the rows whose response is known."""
     table = Table.read(data)
@@ -31,20 +37,20 @@ def responses_by_leaf(
             f"the response {model.response.name!r} is missing in all {len(y)} rows of the data. "
             "The plot needs rows whose response is known."
         )
-    return y[known], model.predict(table.rows(known), "leaf", unknown=unknown)
+    return y[known], model.values(table.rows(known), "leaf", unknown)
 
 
 def plot_leaves(
-    model: RankingModel, data: Any, *, unknown: Any = "error", ax: Axes | None = None
+    model: TreeRecord, data: Any, *, unknown: Any = "error", ax: Axes | None = None
 ) -> Axes:
     """Draw a boxplot of y for each leaf, best on the left.
 
-    Boxes are quartiles, whiskers reach to the 5% and 95% quantiles; below each leaf stands its
-    number of rows.
+    Boxes are quartiles, whiskers reach to the 5% and 95% quantiles; of fewer than five rows each
+    is a point. Below each leaf stands its number of rows.
 
     Parameters
     ----------
-    model : RankingModel
+    model : TreeModel
     data : data frame
         Rows with their response; a model keeps none of its training rows.
     unknown : {"error", "missing"}
@@ -63,10 +69,10 @@ def plot_leaves(
     """
     y, leaf = responses_by_leaf(model, data, unknown)
     n = model.tree.n_leaves
-    ax = axes(ax, (max(4.6, 0.42 * n + 1.2), 4.4))
+    ax = axes(ax, (min(max(4.6, 0.42 * n + 1.2), 14.0), 4.4))
     groups = [y[leaf == k] for k in range(n)]
     drawn = ax.boxplot(
-        groups,
+        [group if len(group) >= FEWEST_ROWS else [] for group in groups],
         positions=np.arange(n),
         widths=0.62,
         whis=(5, 95),
@@ -80,15 +86,29 @@ def plot_leaves(
     for k, (box, colour) in enumerate(zip(drawn["boxes"], leaf_colours(n), strict=True)):
         box.set(facecolor=colour, edgecolor="#5c5c5c")
         box.set_gid(f"leaf {k}")
+        if len(groups[k]) < FEWEST_ROWS:
+            box.set_visible(False)
+            few: dict[str, Any] = {
+                "ls": "none",
+                "marker": "o",
+                "ms": 4.5,
+                "mec": "#5c5c5c",
+                "mfc": colour,
+            }
+            ax.plot(np.full(len(groups[k]), k), groups[k], gid=f"rows {k}", **few)
     ax.set_xticks(np.arange(n), [f"{k}\n{len(group)}" for k, group in enumerate(groups)])
-    ax.tick_params(axis="x", length=0, labelsize="small")
-    ax.set(xlim=(-0.6, n - 0.4), xlabel="leaf (0 ranks best), rows", ylabel=model.response.name)
-    plain(ax)
+    ax.tick_params(axis="x", length=0, labelsize="small" if n <= MANY_LEAVES else 6.0)
+    ax.set(
+        xlim=(-0.6, n - 0.4),
+        xlabel="leaf (0 ranks best), rows",
+        ylabel=shortened(model.response.name),
+    )
+    unframed(ax)
     return ax
 
 
 def plot_calibration(
-    model: RankingModel,
+    model: TreeRecord,
     data: Any,
     *,
     alpha: float = 0.05,
@@ -103,7 +123,7 @@ def plot_calibration(
 
     Parameters
     ----------
-    model : RankingModel
+    model : TreeModel
     data : data frame
         Rows that the model has not seen, with their response.
     alpha : float
@@ -142,11 +162,11 @@ def plot_calibration(
     colours = np.array(leaf_colours(len(trained)))[met]
     size = 24 + 160 * count[met] / count.sum()
     ax.scatter(trained[met], mean[met], s=size, c=colours, edgecolors="#5c5c5c", zorder=3)
-    name = model.response.name
+    name = shortened(model.response.name)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.set(xlabel=f"mean quantile of {name} in the leaf, training")
-    ax.set(ylabel=f"mean quantile of {name} in the leaf, these data")
-    plain(ax)
+    ax.set(xlabel=folded(f"mean quantile of {name} in the leaf, training", 48))
+    ax.set(ylabel=folded(f"mean quantile of {name} in the leaf, these data", 48))
+    unframed(ax)
     return ax
 
 

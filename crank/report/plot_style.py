@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +31,7 @@ def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 4.4)) -> Axes:
     return made
 
 
-def plain(ax: Axes) -> None:
+def unframed(ax: Axes) -> None:
     """Remove the frame's upper and right sides, which say nothing."""
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -71,3 +72,14 @@ def shortened(text: str, most: int = 32) -> str:
     'a_very_…'
     """
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def folded(text: str, width: int = 36) -> str:
+    r"""Break a long axis label into lines that an axis of usual height holds.
+
+    Examples
+    --------
+    >>> folded("AUC of progression above the threshold, cross-fitted")
+    'AUC of progression above the\nthreshold, cross-fitted'
+    """
+    return "\n".join(wrap(text, width, break_long_words=False))

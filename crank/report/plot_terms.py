@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.design.columns import Level
-from crank.design.table import Table
+from crank.checks import one_of, whole
 from crank.errors import DataError, OptionError, did_you_mean, listed
-from crank.options import one_of
-from crank.report.plot_style import ACCENT, MUTED, axes, plain, shortened
-from crank.report.tables import importance_table
-from crank.tree import Metric
+from crank.frames.columns import LevelValue
+from crank.frames.table import Table
+from crank.metrics.figures import Figure
+from crank.records.kinds import reader
+from crank.report.plot_style import ACCENT, MUTED, axes, folded, shortened, unframed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from crank.model import RankingModel
+    from crank.records.base import ModelRecord
 
-GRID = 1000
+GRID = 200
+"""Values at which a numeric feature is put."""
+MOST_AVERAGED = 250
+"""Rows to average over."""
 FEW = 12
 """A numeric feature with no more values than this is drawn value by value."""
 SCALES = {
     "score": "score",
     "quantile": "mean quantile of {} in the leaf",
     "median": "median of {} in the leaf",
+    "lower": "lower quartile of {} in the leaf",
+    "upper": "upper quartile of {} in the leaf",
 }
 
 
 def plot_importance(
-    model: RankingModel,
+    model: ModelRecord,
     *,
-    metric: Metric | None = None,
+    metric: str | Figure | None = None,
     most: int = 20,
     ax: Axes | None = None,
 ) -> Axes:
@@ -58,8 +63,8 @@ def plot_importance(
     >>> [label.get_text() for label in ax.get_yticklabels()][0]
     'x4'
     """
-    metric = metric or model.pruning.metric
-    table = importance_table(model, metric)
+    report = reader(model.kind, "report")
+    table = report.importance(model, metric)
     size = table["importance"].abs()
     shown = (size >= 0.001 * size.sum()) & (size > 0) & (table.index < most)
     names = [shortened(term) for term in table["term"][shown]]
@@ -77,23 +82,27 @@ def plot_importance(
     ax.set_yticks(places, names)
     ax.invert_yaxis()
     ax.set_xlim(1.25 * min([0.0, *values]), 1.12 * max(values, default=1.0))
-    whole = "Kendall's τ" if metric == "kendall" else "2 IAUC − 1"
-    ax.set_xlabel(f"share of the tree's {whole} = {sum(values):.3f} (training)")
+    ax.set_xlabel(f"part of {report.achieved(model, metric)} = {sum(values):.3f}, training rows")
     ax.tick_params(axis="y", length=0)
-    plain(ax)
+    unframed(ax)
     return ax
 
 
 def plot_score(
-    model: RankingModel,
+    model: ModelRecord,
     feature: str,
     data: Any,
     *,
     type: str = "score",
+    rows: int = 40,
     unknown: Any = "error",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the scoring function over one feature, the others held at their middle.
+    """Draw how the score moves with one feature: the average over the data, and single rows.
+
+    The thick line is the partial dependence: the feature takes one value in all rows, which keep
+    their other columns, and predictions are averaged. Thin lines do the same for single rows; where
+    they cross, the feature acts together with others. Ticks below show the values that occur.
 
     Parameters
     ----------
@@ -101,10 +110,11 @@ def plot_score(
     feature : str
         A raw column of the formula's right side.
     data : data frame
-        Where the feature's range comes from, and the other columns' medians (most frequent
-        values, for categories).
-    type : {"score", "quantile", "median"}
+        Rows to average over; of many, 250 spread evenly over the data.
+    type : {"score", "quantile", "median", "lower", "upper"}
         What to draw, as in `RankingModel.predict`.
+    rows : int
+        Rows to show beside the average.
     unknown : {"error", "missing"}
         What to do with a category level that training did not have.
     ax : matplotlib Axes, optional
@@ -116,39 +126,89 @@ def plot_score(
     >>> train, test = crank.datasets.paper_sample()
     >>> m = crank.fit(train.frame, "y ~ x", max_depth=2, prune=None)
     >>> ax = m.plot_score("x", test.frame, ax=Figure().subplots())
-    >>> sorted(set(ax.lines[0].get_ydata().tolist()))
+    >>> sorted(set(ax.lines[-1].get_ydata().tolist()))
     [1.0, 2.0, 3.0, 4.0]
     """
     one_of("type", type, tuple(SCALES))
-    values, rows = feature_rows(model, feature, data)
-    predicted = model.predict(rows, type, unknown=unknown)
+    whole("rows", rows, 0)
+    moved = dependence(model, feature, data, type, unknown)
     ax = axes(ax)
-    if isinstance(values, tuple):
-        places = np.arange(len(values))
-        ax.vlines(places, 0.0, predicted, color=ACCENT, lw=1.0, alpha=0.5)
-        ax.plot(places, predicted, ls="none", marker="o", color=ACCENT)
-        long = sum(len(str(value)) for value in values) > 60
-        names = [shortened(str(value), 18) for value in values]
-        ax.set_xticks(places, names, rotation=90 if long else 0)
-        ax.set_xlim(-0.6, len(values) - 0.4)
+    single = moved.predicted[:, _spread(moved.predicted.shape[1], rows)]
+    if len(model.variables) == 1:  # then every row has the same line
+        single = single[:, :0]
+    if isinstance(moved.values, tuple):
+        _draw_values(ax, moved.values, moved.average, single)
     else:
-        ax.plot(values, predicted, color=ACCENT, lw=1.5, drawstyle="steps-mid")
-    if len(model.design.variables) > 1:
-        ax.set_title("other columns at their median or mode", fontsize="small", color=MUTED)
-    ax.set(xlabel=feature, ylabel=SCALES[type].format(model.response.name))
+        _draw_range(ax, moved.values, moved.average, single, moved.occurring)
+    if single.shape[1]:
+        note = f"average over {moved.predicted.shape[1]} rows, and {single.shape[1]} of them"
+        ax.set_title(note, fontsize="small", color=MUTED)
+    name = shortened(model.response.name)
+    ax.set(xlabel=shortened(feature, 60), ylabel=folded(SCALES[type].format(name)))
     ax.margins(y=0.06)
-    plain(ax)
+    unframed(ax)
     return ax
 
 
-def feature_rows(
-    model: RankingModel, feature: str, data: Any
-) -> tuple[NDArray[np.float64] | tuple[Level, ...], dict[str, NDArray[Any]]]:
-    """Return the feature's values, and a table in which it takes them and all else stands still.
+def _draw_range(
+    ax: Axes,
+    x: NDArray[np.float64],
+    average: NDArray[np.float64],
+    single: NDArray[np.float64],
+    occurring: NDArray[np.float64],
+) -> None:
+    style: dict[str, Any] = {"drawstyle": "steps-mid", "solid_joinstyle": "miter"}
+    if single.shape[1]:
+        ax.plot(x, single, color=MUTED, lw=0.6, alpha=0.3, zorder=2, **style)
+    ticks = ax.get_xaxis_transform()
+    few = occurring[_spread(len(occurring), 200)]
+    ax.plot(few, np.full(len(few), 0.012), "|", ms=5, mew=0.5, color=MUTED, transform=ticks)
+    ax.plot(x, average, color=ACCENT, lw=2.0, zorder=3, **style)
 
-    Values are a tuple if they are categories, or few: then only values that occur are shown.
+
+def _draw_values(
+    ax: Axes,
+    values: tuple[LevelValue, ...],
+    average: NDArray[np.float64],
+    single: NDArray[np.float64],
+) -> None:
+    places = np.arange(len(values))
+    if single.shape[1]:
+        aside = places[:, None] + np.linspace(-0.22, 0.22, single.shape[1])
+        dots: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 2.2, "mew": 0.0}
+        ax.plot(aside.ravel(), single.ravel(), color=MUTED, alpha=0.45, zorder=2, **dots)
+    names = [shortened(str(value), 18) for value in values]
+    long = sum(map(len, names)) > 60
+    ax.set_xticks(places, names, rotation=90 if long else 0, fontsize="small" if long else None)
+    ax.set_xlim(-0.6, len(values) - 0.4)
+    ax.hlines(average, places - 0.3, places + 0.3, color=ACCENT, lw=2.0, zorder=3)
+    ax.plot(places, average, ls="none", marker="o", ms=5, color=ACCENT, zorder=3)
+
+
+class Dependence(NamedTuple):
+    """Predictions with one feature moved.
+
+    Attributes
+    ----------
+    values : ndarray or tuple
+        Where the feature was put; a tuple if these are categories, or all of few values.
+    predicted : ndarray of shape (values, rows)
+    average : ndarray of shape (values,)
+    occurring : ndarray
+        The values of a numeric feature in the data.
     """
-    kinds = {variable.name: variable.kind for variable in model.design.variables}
+
+    values: NDArray[np.float64] | tuple[LevelValue, ...]
+    predicted: NDArray[np.float64]
+    average: NDArray[np.float64]
+    occurring: NDArray[np.float64]
+
+
+def dependence(
+    model: ModelRecord, feature: str, data: Any, type: str, unknown: str = "error"
+) -> Dependence:
+    """Put a feature to one value after the other in rows that keep all else, and predict."""
+    kinds = {variable.name: variable.kind for variable in model.variables}
     if feature not in kinds:
         raise OptionError(
             f"feature={feature!r} is not a column of the formula's right side. "
@@ -156,34 +216,32 @@ def feature_rows(
         )
     table = Table.read(data)
     codes, levels = table.codes(feature)
-    occurring = np.unique(codes[codes >= 0])
-    if not len(occurring):
+    found = np.unique(codes[codes >= 0])
+    if not len(found):
         raise DataError(f"column {feature!r} has no value in these data: nothing to draw.")
-    values: NDArray[np.float64] | tuple[Level, ...]
-    if kinds[feature] == "number" and len(occurring) > FEW:
-        x = table.numeric(feature)
-        values = np.linspace(np.nanmin(x), np.nanmax(x), GRID)
-        moving: NDArray[Any] = values
+    values: NDArray[np.float64] | tuple[LevelValue, ...]
+    occurring = np.empty(0)
+    if kinds[feature] == "number" and len(found) > FEW:
+        x = table.numeric(feature).astype(np.float64)
+        occurring = x[~np.isnan(x)]
+        values = np.linspace(occurring.min(), occurring.max(), GRID)
+        column: NDArray[Any] = values
     else:
-        values = tuple(levels[k] for k in occurring)
-        moving = _column(values)
-    rows = {name: np.repeat(_middle(table, name), len(moving)) for name in kinds if name != feature}
-    return values, {feature: moving, **rows}
+        values = tuple(levels[k] for k in found)
+        column = np.array(values, dtype=object if isinstance(values[0], str) else None)
+    rows = _spread(table.n_rows, MOST_AVERAGED)
+    kept = table.rows(np.tile(rows, len(column)))
+    moved = Table.read({feature: np.repeat(column, len(rows))})
+    both = Table(
+        kept.names,
+        kept.n_rows,
+        lambda name: (moved if name == feature else kept)._column(name),
+        lambda name: (moved if name == feature else kept).dtype(name),
+    )
+    predicted = model.values(both, type, unknown).reshape(len(column), len(rows))
+    return Dependence(values, predicted, predicted.mean(axis=1), occurring)
 
 
-def _middle(table: Table, name: str) -> NDArray[Any]:
-    """Return a typical value of a column that occurs in it: the median, or the mode."""
-    codes, levels = table.codes(name)
-    known = codes[codes >= 0]
-    if not len(known):
-        return np.array([np.nan])
-    counts = np.bincount(known, minlength=len(levels))
-    if table.kind(name) == "number":
-        middle = int(np.searchsorted(np.cumsum(counts), len(known) / 2.0))
-    else:
-        middle = int(np.argmax(counts))
-    return _column((levels[middle],))
-
-
-def _column(values: tuple[Level, ...]) -> NDArray[Any]:
-    return np.array(values, dtype=object if isinstance(values[0], str) else None)
+def _spread(n: int, most: int) -> NDArray[np.intp]:
+    """Choose up to so many of n places, evenly."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))

@@ -1,26 +1,17 @@
-"""The summary of a model in R's order, as text, HTML or LaTeX."""
+"""A summary in R's manner: titled sections of text and tables, as text, HTML or LaTeX."""
 
 from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pandas as pd
 
-from crank.criteria import get_criterion
-from crank.report.tables import (
-    coefficient_table,
-    importance_table,
-    leaf_table,
-    pruning_table,
-)
-
-if TYPE_CHECKING:
-    from crank.model import RankingModel
-    from crank.tree import Metric
-
-FIGURE_NAMES = {"iauc": "IAUC", "kendall": "d_tau"}
+from crank.errors import listed
+from crank.metrics.figures import get_figure
+from crank.records.base import ModelRecord
+from crank.report.latex import document, latex_table, tex
 
 
 @dataclass(frozen=True)
@@ -69,95 +60,51 @@ class Summary:
                 parts.append(f"<p><small>{html.escape(section.note)}</small></p>")
         return '<div class="crank-summary">\n' + "\n".join(parts) + "\n</div>"
 
-    def to_latex(self) -> str:
-        """Return the summary as LaTeX; its tables use booktabs."""
+    def to_latex(self, *, standalone: bool = False) -> str:
+        """Return the summary as LaTeX, which pdflatex compiles.
+
+        Parameters
+        ----------
+        standalone : bool
+            Whether to make a whole document of it. A part of your own document needs the packages
+            booktabs, array and longtable.
+        """
         parts = []
         for section in self.sections:
-            parts.append(rf"\paragraph{{{_tex(section.title)}}}")
-            parts += [_tex(line) + r"\\" for line in section.lines]
+            parts.append(rf"\paragraph{{{tex(section.title)}}}\mbox{{}}\par\noindent")
+            if section.lines:
+                parts.append("\\\\\n".join(map(tex, section.lines)) + r"\par")
             if section.table is not None:
-                parts.append(_latex_table(section.table))
+                parts.append(
+                    rf"\noindent {latex_table(section.table, _rounded(section.table))}\par"
+                )
             if section.note:
-                parts.append(_tex(section.note))
-        return "\n".join(parts) + "\n"
+                parts.append(rf"\noindent {tex(section.note)}\par")
+        body = "\n".join(parts) + "\n"
+        return document(body) if standalone else body
 
 
-def summarise(model: RankingModel) -> Summary:
-    """Collect the sections: call, data, tree, fit, pruning, importance, leaves."""
-    sections = [
-        Section("Call", (call_text(model),)),
-        Section("Data", (data_text(model),)),
-        Section("Tree", tree_lines(model)),
-        fit_section(model),
-    ]
-    if model.validation is not None:
-        table = pruning_table(model.pruning, model.validation)
-        name = FIGURE_NAMES[model.pruning.metric]
-        sections.append(
-            Section(
-                f"Pruning ({model.options.cv}-fold cross-validation of {name})",
-                table=_thinned(table),
-                note="alpha: price of a leaf in units of the figure. se: spread over the folds.",
-            )
-        )
-    if model.tree.n_leaves > 1:
-        metric = model.pruning.metric
-        table = importance_table(model, metric)
-        target = "Kendall's tau" if metric == "kendall" else "2 IAUC - 1"
-        whole = table["importance"].sum()
-        sections.append(
-            Section(
-                "Variable importance",
-                table=table[table["importance"] != 0.0],
-                note=f"Sums to {whole:.4f}, {target} of the tree on its training data.",
-            )
-        )
-    coefficients = coefficient_table(model)
-    if len(coefficients):
-        sections.append(coefficient_section(coefficients))
-    sections.append(Section("Leaves, best first", table=leaf_table(model)))
-    return Summary(tuple(sections))
-
-
-def call_text(model: RankingModel) -> str:
-    """Write the call back."""
-    options = model.options
-    given = [repr(model.formula), f"learner={model.learner.name!r}"]
-    if model.learner.params:
-        given.append(f"learner_params={dict(model.learner.params)!r}")
-    given += [
-        f"criterion={options.criterion!r}",
-        f"max_depth={options.max_depth}",
-        f"min_samples_leaf={options.min_samples_leaf}",
-        f"prune={options.prune!r}",
-    ]
-    return f"crank.fit(data, {', '.join(given)})"
-
-
-def data_text(model: RankingModel) -> str:
+def data_text(model: ModelRecord) -> str:
     """Say how many rows were used, dropped and whether they were weighted."""
     training = model.training
     dropped = f", {training.n_dropped} dropped (missing values)" if training.n_dropped else ""
-    return f"n = {training.n}{dropped}, {'case weights' if training.weighted else 'unweighted'}"
-
-
-def tree_lines(model: RankingModel) -> tuple[str, ...]:
-    """Say what the tree is and how it came about."""
-    tree, options = model.tree, model.options
-    depth = max(tree.nodes[i].depth for i in tree.leaves)
-    order = "left to right" if tree.leaf_order == "oriented" else "mean rank of y"
-    return (
-        f"criterion  {options.criterion} ({get_criterion(options.criterion).description})",
-        f"learner    {model.learner.name}",
-        f"size       {tree.n_leaves} leaves, depth {depth} "
-        f"(grown: {model.pruning.tree.n_leaves} leaves, depth {tree.depth})",
-        f"pruned     {model.pruned_by}",
-        f"order      {order}",
+    weighted = "case weights" if training.weighted else "unweighted"
+    groups = (
+        f", errors clustered by {training.n_groups} groups" if training.n_groups is not None else ""
     )
+    return f"n = {training.n}{dropped}, {weighted}{groups}"
 
 
-def fit_section(model: RankingModel) -> Section:
-    """Tabulate the figures, cross-validated ones first; training figures are labelled."""
+def missing_text(model: ModelRecord) -> str:
+    """Count the missing values of each predictor that has some, the most first; empty if none."""
+    counts = {name: count for name, count in (model.training.missing or {}).items() if count}
+    ordered = sorted(counts, key=lambda name: -counts[name])
+    found = listed(f"{name} {counts[name]}" for name in ordered)
+    return f"missing values: {found}" if counts else ""
+
+
+def figure_rows(model: ModelRecord) -> list[dict[str, Any]]:
+    """List the figures of a fit, cross-validated ones first; training figures are labelled."""
     rows = []
     sources = (
         ("cross-validated", model.training.crossvalidated),
@@ -167,43 +114,20 @@ def fit_section(model: RankingModel) -> Section:
         for name, found in figures.items():
             rows.append(
                 {
-                    "figure": f"{FIGURE_NAMES[name]}, {label}",
+                    "figure": f"{get_figure(name).text}, {label}",
                     "estimate": found.estimate,
                     "std.error": found.se,
                     "2.5%": found.ci_low,
                     "97.5%": found.ci_high,
                 }
             )
-    if not rows:
-        names: tuple[Metric, ...] = ("iauc", "kendall") if model.tree.triples > 0 else ("kendall",)
-        for name in names:
-            figure = model.tree.figure(name)
-            order = "" if model.tree.leaf_order == "oriented" else " (leaves left to right)"
-            rows.append({"figure": f"{FIGURE_NAMES[name]}, training{order}", "estimate": figure})
+    return rows
+
+
+def fit_section(rows: list[dict[str, Any]], more: str = "") -> Section:
+    """Tabulate figures, and say how to read them."""
     note = "1 is a perfect ranking, 0.5 a random one. Training figures are optimistic."
-    return Section("Fit", table=pd.DataFrame(rows), note=note)
-
-
-def coefficient_section(table: pd.DataFrame, nodes: int = 3, terms: int = 8) -> Section:
-    """Show the largest coefficients of the first nodes."""
-    first = table[table["node"].isin(table["node"].unique()[:nodes])]
-    shown = first.groupby("node", sort=False).head(terms)
-    rest = len(table) - len(shown)
-    return Section(
-        "Coefficients, standardised",
-        table=shown.rename(columns={"std_error": "std.error", "pvalue": "P>|z|"}),
-        note="Robust errors within the node, given that the tree splits there."
-        + (f" {rest} more lines in coefficients()." if rest else ""),
-    )
-
-
-def _thinned(table: pd.DataFrame, most: int = 12) -> pd.DataFrame:
-    """Leave out middle rows of a long table, but no chosen one."""
-    if len(table) <= most:
-        return table
-    keep = (table["chosen"] != "") | (table.index % -(-len(table) // most) == 0)
-    keep.iloc[-1] = True
-    return table[keep]
+    return Section("Fit", table=pd.DataFrame(rows), note=f"{note} {more}".rstrip())
 
 
 def _rounded(table: pd.DataFrame) -> pd.DataFrame:
@@ -211,8 +135,13 @@ def _rounded(table: pd.DataFrame) -> pd.DataFrame:
     shown = table.copy()
     for name in shown.columns:
         if pd.api.types.is_float_dtype(shown[name]):
-            shown[name] = [f"{value:.4g}" for value in shown[name]]
+            shown[name] = [_number(value) for value in shown[name]]
     return shown
+
+
+def _number(value: float) -> str:
+    # p-values end here: double precision has no smaller ones
+    return "<1e-300" if 0.0 < value < 1e-300 else f"{value:.4g}"
 
 
 def _text_table(table: pd.DataFrame) -> list[str]:
@@ -225,20 +154,3 @@ def _text_table(table: pd.DataFrame) -> list[str]:
         words = not pd.api.types.is_numeric_dtype(table[name])
         columns.append([c.ljust(width) if words else c.rjust(width) for c in cells])
     return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
-
-
-def _tex(text: str) -> str:
-    escapes = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    escapes |= {char: f"\\{char}" for char in "&%$#_{}"}
-    escapes |= {"<": "$<$", ">": "$>$"}
-    return "".join(escapes.get(char, char) for char in text)
-
-
-def _latex_table(table: pd.DataFrame) -> str:
-    numeric = [pd.api.types.is_numeric_dtype(table[name]) for name in table.columns]
-    lines = [r"\begin{tabular}{" + "".join("r" if n else "l" for n in numeric) + "}", r"\toprule"]
-    lines.append(" & ".join(_tex(str(name)) for name in table) + r" \\")
-    lines.append(r"\midrule")
-    for row in _rounded(table).itertuples(index=False):
-        lines.append(" & ".join(_tex(str(value)) for value in row) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
 from crank.errors import DataError
-from crank.options import one_of
-from crank.prune import PruningPath
-from crank.report.text import conditions, leaf_rules
-from crank.tree import Metric
-from crank.validate import Validation
-
-if TYPE_CHECKING:
-    from crank.model import RankingModel
+from crank.growing.rule import INTERCEPT
+from crank.growing.wording import TABLES, Wording
+from crank.metrics.figures import Figure, figures
+from crank.metrics.student import two_sided
+from crank.records.tree import TreeRecord
+from crank.report.text import leaf_rules, step_texts
 
 REORDERED = "(order of the leaves)"
 
 
-def leaf_table(model: RankingModel) -> pd.DataFrame:
-    """Tabulate the leaves, best first; see `RankingModel.tidy`."""
+def leaf_table(model: TreeRecord, wording: Wording = TABLES) -> pd.DataFrame:
+    """Tabulate the leaves, best first; see `TreeModel.tidy`."""
     tree = model.tree
     cells = [tree.nodes[i] for i in tree.leaves]
     return pd.DataFrame(
@@ -36,31 +33,32 @@ def leaf_table(model: RankingModel) -> pd.DataFrame:
             "y_lower": [c.y_lower for c in cells],
             "y_median": [c.y_median for c in cells],
             "y_upper": [c.y_upper for c in cells],
-            "rule": leaf_rules(model),
+            "rule": leaf_rules(model, wording),
         }
     )
 
 
-def node_table(model: RankingModel) -> pd.DataFrame:
-    """Tabulate the nodes in the order of printing; see `RankingModel.nodes`."""
+def node_table(model: TreeRecord) -> pd.DataFrame:
+    """Tabulate the nodes in the order of printing; see `TreeModel.nodes`."""
     tree = model.tree
-    triples = tree.triples or np.nan
     rows = []
-    for index, node, path in conditions(model):
-        leaf = tree.leaf_of_node[index]
+    for index, condition in step_texts(model, TABLES).items():
+        node, leaf = tree.nodes[index], tree.leaf_of_node[index]
         rows.append(
             {
                 "node": node.number,
                 "depth": node.depth,
-                "condition": path[-1] if path else "root",
+                "condition": condition,
                 "n": node.n,
                 "weight": node.weight,
                 "quantile": node.quantile,
                 "y_lower": node.y_lower,
                 "y_median": node.y_median,
                 "y_upper": node.y_upper,
-                "gain_kendall": node.gain_kendall / tree.pairs,
-                "gain_iauc": node.gain_iauc / triples,
+                **{
+                    f"gain_{figure.name}": node.gain(figure) / (tree.totals[figure.name] or np.nan)
+                    for figure in figures(of_trees=True)
+                },
                 "is_leaf": node.is_leaf,
                 "leaf": leaf if node.is_leaf else pd.NA,
                 "score": tree.scores[leaf] if node.is_leaf else np.nan,
@@ -69,14 +67,14 @@ def node_table(model: RankingModel) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"leaf": "Int64"})
 
 
-def glance_table(model: RankingModel) -> pd.DataFrame:
-    """Describe the model in one row; see `RankingModel.glance`."""
+def glance_table(model: TreeRecord) -> pd.DataFrame:
+    """Describe the model in one row; see `TreeModel.glance`."""
     tree = model.tree
     row: dict[str, object] = {
         "formula": model.formula,
         "n": model.training.n,
         "n_dropped": model.training.n_dropped,
-        "criterion": model.options.criterion,
+        "criterion": model.criterion,
         "learner": model.learner.name,
         "depth": max(tree.nodes[i].depth for i in tree.leaves),
         "n_leaves": tree.n_leaves,
@@ -84,17 +82,17 @@ def glance_table(model: RankingModel) -> pd.DataFrame:
         "pruned": model.pruned_by,
     }
     sources = (("", model.training.figures), ("cv_", model.training.crossvalidated))
-    names: tuple[Metric, ...] = ("iauc", "kendall")
-    for prefix, figures in sources:
-        for name in names:
-            found = figures.get(name)
+    for prefix, known in sources:
+        for name in (figure.name for figure in figures(of_trees=True)):
+            found = known.get(name)
             row[prefix + name] = found.estimate if found else np.nan
             row[f"{prefix}{name}_se"] = found.se if found else np.nan
     return pd.DataFrame([row])
 
 
-def pruning_table(path: PruningPath, validation: Validation | None) -> pd.DataFrame:
-    """Tabulate the pruning path, as rpart's cp table; see `RankingModel.pruning_path`."""
+def pruning_table(model: TreeRecord) -> pd.DataFrame:
+    """Tabulate the pruning path, as rpart's cp table; see `TreeModel.pruning_path`."""
+    path, validation = model.pruning, model.validation
     table = pd.DataFrame(
         {
             "alpha": path.alphas,
@@ -102,7 +100,7 @@ def pruning_table(path: PruningPath, validation: Validation | None) -> pd.DataFr
             "training": [step.figure for step in path.steps],
         }
     )
-    table.attrs["metric"] = path.metric
+    table.attrs["metric"] = path.figure.name
     if validation is not None:
         table["heldout"] = validation.estimate
         table["se"] = validation.se
@@ -113,27 +111,18 @@ def pruning_table(path: PruningPath, validation: Validation | None) -> pd.DataFr
     return table
 
 
-def importance_table(model: RankingModel, metric: Metric) -> pd.DataFrame:
-    """Give each node's gain to the terms that earned it; see `RankingModel.importance`."""
-    one_of("metric", metric, ("kendall", "iauc"))
+def importance_table(model: TreeRecord, figure: Figure) -> pd.DataFrame:
+    """Give each node's gain to the terms that earned it; see `TreeModel.importance`."""
     tree = model.tree
-    total = tree.pairs if metric == "kendall" else tree.triples
-    columns = np.zeros(len(model.design.names))
-    for _, node in tree.walk():
-        if node.split is None:
-            continue
-        credit = node.split.rule.credit()
-        if not credit:
-            columns += node.gain(metric) / total / len(columns)
-        for column, share in credit.items():
-            columns[column] += share * node.gain(metric) / total
+    columns = tree.column_gains(figure, len(model.design.names))
     earned: dict[str, float] = {}
     for term, gain in zip(model.design.terms, columns.tolist(), strict=True):
         earned[term] = earned.get(term, 0.0) + gain
-    figure = model.training.figures.get(metric)
-    if tree.leaf_order == "rank" and figure is not None:
-        reordered = 2.0 * (figure.estimate - tree.figure(metric))
-        earned[REORDERED] = reordered
+    if tree.leaf_order == "rank":
+        known = model.training.figures.get(figure.name)
+        found = model.ranker.training_figure(figure) if known is None else known.estimate
+        if not np.isnan(found):
+            earned[REORDERED] = 2.0 * (found - tree.figure(figure))
     table = pd.DataFrame({"term": list(earned), "importance": list(earned.values())})
     table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
     whole = table["importance"].sum()
@@ -141,38 +130,41 @@ def importance_table(model: RankingModel, metric: Metric) -> pd.DataFrame:
     return table
 
 
-def coefficient_table(model: RankingModel) -> pd.DataFrame:
+def coefficient_table(model: TreeRecord, alpha: float = 0.05) -> pd.DataFrame:
     """Tabulate the coefficients of the nodes that have some, in the order of printing.
 
-    See `RankingModel.coefficients`. The p-values describe, they do not test.
+    See `TreeModel.coefficients`. The p-values describe, they do not test.
     """
     rows = []
     for _, node in model.tree.walk():
-        if node.split is not None:
-            for line in node.split.rule.coefficients(model.design.names):
-                rows.append((node.number, *line))
-    table = pd.DataFrame(rows, columns=["node", "term", "estimate", "std_error"])
+        if node.split is None:
+            continue
+        sign, cut = node.split.sign, node.split.cut
+        for term, estimate, se, units in node.split.rule.coefficients(model.design.names):
+            less = cut if term == INTERCEPT else 0.0
+            rows.append((node.number, term, sign * (estimate - less), se, sign * (units - less)))
+    table = pd.DataFrame(rows, columns=["node", "term", "estimate", "std_error", "original"])
+    original = table.pop("original")
     table["z"] = table["estimate"] / table["std_error"]
-    normal = NormalDist()
-    table["pvalue"] = [2.0 * normal.cdf(-abs(z)) if np.isfinite(z) else np.nan for z in table["z"]]
+    table["pvalue"] = [
+        two_sided(z, math.inf) if np.isfinite(z) else np.nan for z in table["z"].tolist()
+    ]
+    reach = NormalDist().inv_cdf(1.0 - alpha / 2.0) * table["std_error"]
+    table["ci_low"], table["ci_high"] = table["estimate"] - reach, table["estimate"] + reach
+    # one unit of a column is so many of its standard deviations
+    scale = (original / table["estimate"]).abs()
+    table["original"] = original
+    table["original_low"] = original - reach * scale
+    table["original_high"] = original + reach * scale
     return table
 
 
-def augmented(model: RankingModel, data: Any, unknown: Any) -> Any:
-    """Add the model's predictions to a data frame, under names that start with a dot."""
-    leaf = model.predict(data, "leaf", unknown=unknown)
-    cells = leaf_table(model)
-    names = {"score": "score", "leaf": "leaf", "quantile": "quantile", "median": "y_median"}
-    new = {f".{name}": cells[column].to_numpy()[leaf] for name, column in names.items()}
-    if isinstance(data, pd.DataFrame):
-        return data.assign(**new)
-    try:
-        frame = nw.from_native(data, eager_only=True)
-    except TypeError:
-        raise DataError(
-            f"augment adds columns to a data frame; got {type(data).__name__}. "
-            "Allowed: pandas, polars or pyarrow."
-        ) from None
-    backend = nw.get_native_namespace(frame)
-    columns = [nw.new_series(name, values, backend=backend) for name, values in new.items()]
-    return frame.with_columns(*columns).to_native()
+def no_coefficients(model: TreeRecord) -> DataError:
+    """Say why a model has no coefficients, and what it has instead."""
+    if model.tree.n_leaves == 1:
+        return DataError("the tree has no split, and so no coefficients.")
+    return DataError(
+        f"the nodes of this tree have no coefficients: learner {model.learner.name!r} does not "
+        "split by a weighted sum. Use importance() for what each term earns and rules() for the "
+        "splits, or fit with learner='logistic'."
+    )

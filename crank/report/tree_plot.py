@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from crank.checks import whole
 from crank.errors import require
-from crank.report.plot_layout import LINE, Box, Measure, TreeLayout, arrange
+from crank.growing.tree import Tree
+from crank.growing.wording import BRIEF
+from crank.report.plot_layout import Box, Measure, TreeLayout, arrange, arrange_sideways
 from crank.report.plot_style import MUTED, axes, ink_on, leaf_colours, short_number
-from crank.report.text import side_text
+from crank.report.text import step_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from crank.model import RankingModel
+    from crank.records.tree import TreeRecord
 
 FONT = 8.0
 """Font size of the layout, in points; an `ax` of another size scales it."""
 LARGEST_SCALE = 1.4
 MARGIN = 6.0
+MOST_UPRIGHT = 20
+"""Leaves beyond which a tree lies on its side."""
+FEW_LEAVES = 8
 NOTE = 16.0
 """Room for the line below the tree."""
 
 
-def plot_tree(model: RankingModel, *, ax: Axes | None = None) -> Axes:
+def plot_tree(model: TreeRecord, *, max_depth: int | None = None, ax: Axes | None = None) -> Axes:
     """Draw the tree: the high side on the left, leaves in one row.
 
     A box above shows the condition of its left branch and its number of training rows; a leaf shows
-    its number (0 ranks best), its training rows and the median of their responses. Long rules end
-    in an ellipsis; `RankingModel.rules` has them in full.
+    its number (0 ranks best), its training rows and the median of their responses. A tree of many
+    leaves lies on its side, the high side on top. Long rules end in an ellipsis; `TreeModel.rules`
+    has them in full.
 
     Parameters
     ----------
-    model : RankingModel
+    model : TreeModel
+    max_depth : int, optional
+        Draw no split below this depth; what hangs there is one box, which names its leaves.
     ax : matplotlib Axes, optional
         Where to draw; the text shrinks until the tree fits. By default a figure as large as the
         tree needs.
@@ -51,32 +61,83 @@ def plot_tree(model: RankingModel, *, ax: Axes | None = None) -> Axes:
     ['x > 0.46398', 'n 100']
     """
     require("matplotlib", "plot")
-    layout = _layout(model)
+    if max_depth is not None:
+        whole("max_depth", max_depth, 1)
+    drawing = _drawing(model, max_depth)
+    upright, sideways = (make(*drawing.content, _measure()) for make in (arrange, arrange_sideways))
     if ax is None:
+        layout = sideways if len(drawing.leaves) > MOST_UPRIGHT else upright
         size = (layout.width + 2 * MARGIN, layout.height + NOTE + 2 * MARGIN)
         ax = axes(None, (size[0] / 72.0, size[1] / 72.0))
         ax.get_figure().set_layout_engine("none")  # type: ignore[union-attr]  # it was just made
         ax.set_position((0.0, 0.0, 1.0, 1.0))
+    else:
+        # whichever has the larger letters; the usual way round unless it costs many points
+        larger = _scale(ax, sideways) > 1.25 * _scale(ax, upright)
+        layout = sideways if larger and len(drawing.leaves) > FEW_LEAVES else upright
     scale = _fit(ax, layout)
-    _draw(ax, model, layout, scale)
+    _draw(ax, model, drawing, layout, scale)
     return ax
 
 
-def _layout(model: RankingModel) -> TreeLayout:
+@dataclass(frozen=True)
+class Drawing:
+    """What is drawn of a tree: its upper part, and what the boxes say.
+
+    Attributes
+    ----------
+    tree : Tree
+        Cut where the drawing ends.
+    rules, counts, leaves : dict
+        Texts by node.
+    places : dict
+        The leaves of the whole tree, best first from 0, that each drawn leaf stands for.
+    """
+
+    tree: Tree
+    rules: dict[int, str]
+    counts: dict[int, str]
+    leaves: dict[int, tuple[str, ...]]
+    places: dict[int, list[int]]
+
+    @property
+    def content(
+        self,
+    ) -> tuple[Tree, dict[int, str], dict[int, str], dict[int, tuple[str, ...]]]:
+        """What a layout has to place."""
+        return self.tree, self.rules, self.counts, self.leaves
+
+
+def _drawing(model: TreeRecord, max_depth: int | None) -> Drawing:
     tree = model.tree
-    rules, counts, leaves = {}, {}, {}
-    for index, node in tree.walk():
-        if node.split is None:
-            lines = (
-                f"leaf {tree.leaf_of_node[index]}",
-                f"n {node.n:,}",
-                short_number(node.y_median),
-            )
-            leaves[index] = lines
-        else:
-            rules[index] = side_text(model, node.split, left=True)
-            counts[index] = f"n {node.n:,}"
-    return arrange(tree, rules, counts, leaves, _measure())
+    steps = step_texts(model, BRIEF)
+    deep = {i for i, node in tree.walk() if max_depth is not None and node.depth == max_depth}
+    upper = tree.collapse(deep) if deep else tree
+    old = {node.number: index for index, node in tree.walk()}
+    drawing = Drawing(upper, {}, {}, {}, {})
+    for index, node in upper.walk():
+        whole_index = old[node.number]
+        if node.split is not None:
+            drawing.rules[index] = steps[tree.nodes[whole_index].left]
+            drawing.counts[index] = f"n {node.n:,}"
+            continue
+        below = (tree.leaf_of_node[i] for i, cell in tree.walk(whole_index) if cell.is_leaf)
+        places = sorted(int(place) for place in below)
+        drawing.places[index] = places
+        drawing.leaves[index] = (
+            _leaf_name(places),
+            f"n {node.n:,}",
+            short_number(node.y_median),
+        )
+    return drawing
+
+
+def _leaf_name(places: list[int]) -> str:
+    if len(places) == 1:
+        return f"leaf {places[0]}"
+    if places[-1] - places[0] == len(places) - 1:
+        return f"leaves {places[0]}–{places[-1]}"
+    return f"{len(places)} leaves"
 
 
 def _measure() -> Measure:
@@ -93,12 +154,20 @@ def _measure() -> Measure:
     return width
 
 
+def _scale(ax: Axes, layout: TreeLayout) -> float:
+    """Tell how large a layout can be drawn."""
+    extent, dpi = ax.get_window_extent(), ax.figure.dpi
+    wide, high = 72.0 * extent.width / dpi, 72.0 * extent.height / dpi
+    needed = (layout.width + 2 * MARGIN, layout.height + NOTE + 2 * MARGIN)
+    return min(wide / needed[0], high / needed[1], LARGEST_SCALE)
+
+
 def _fit(ax: Axes, layout: TreeLayout) -> float:
     """Make one data unit the same length both ways, with the tree in the middle."""
     extent, dpi = ax.get_window_extent(), ax.figure.dpi
     wide, high = 72.0 * extent.width / dpi, 72.0 * extent.height / dpi
     needed = (layout.width + 2 * MARGIN, layout.height + NOTE + 2 * MARGIN)
-    scale = min(wide / needed[0], high / needed[1], LARGEST_SCALE)
+    scale = _scale(ax, layout)
     spare = (wide / scale - needed[0]) / 2.0, (high / scale - needed[1]) / 2.0
     ax.set_xlim(-MARGIN - spare[0], layout.width + MARGIN + spare[0])
     ax.set_ylim(-NOTE - MARGIN - spare[1], layout.height + MARGIN + spare[1])
@@ -106,15 +175,19 @@ def _fit(ax: Axes, layout: TreeLayout) -> float:
     return scale
 
 
-def _draw(ax: Axes, model: RankingModel, layout: TreeLayout, scale: float) -> None:
-    tree = model.tree
-    colours = leaf_colours(tree.n_leaves)
+def _draw(ax: Axes, model: TreeRecord, drawing: Drawing, layout: TreeLayout, scale: float) -> None:
+    colours = leaf_colours(model.tree.n_leaves)
     for branch in layout.branches:
-        (x, y), (child_x, child_y) = branch.start, branch.end
-        ax.plot([x, child_x, child_x], [y, y, child_y], color="#9a9a9a", lw=0.9 * scale, zorder=1)
+        x, y = zip(*branch.corners, strict=True)
+        ax.plot(x, y, color="#9a9a9a", lw=0.9 * scale, zorder=1)
     for box in layout.boxes:
-        leaf = int(tree.leaf_of_node[box.node])
-        _box(ax, box, scale, None if leaf < 0 else colours[leaf], leaf, tree.nodes[box.node].number)
+        places = drawing.places.get(box.node)
+        if places is None:
+            _box(ax, box, scale, None, f"node {drawing.tree.nodes[box.node].number}")
+        else:
+            middle = colours[round(sum(places) / len(places))]
+            kind = "leaf" if len(places) == 1 else "leaves"
+            _box(ax, box, scale, middle, " ".join([kind, *map(str, places)]))
     quiet = {"color": MUTED, "ha": "center", "va": "center"}
     on_line = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
     for branch in layout.branches:
@@ -127,12 +200,7 @@ def _draw(ax: Axes, model: RankingModel, layout: TreeLayout, scale: float) -> No
 
 
 def _box(
-    ax: Axes,
-    box: Box,
-    scale: float,
-    colour: tuple[float, float, float] | None,
-    leaf: int,
-    number: int,
+    ax: Axes, box: Box, scale: float, colour: tuple[float, float, float] | None, name: str
 ) -> None:
     from matplotlib.patches import FancyBboxPatch
 
@@ -147,16 +215,15 @@ def _box(
         linewidth=0.8 * scale,
         zorder=3,
     )
-    patch.set_gid(f"leaf {leaf}" if is_leaf else f"node {number}")
+    patch.set_gid(name)
     ax.add_patch(patch)
     ink = ink_on(colour) if colour is not None else "black"
-    top = box.y + (len(box.lines) - 1) * LINE / 2.0
-    for k, line in enumerate(box.lines):
+    for k, (line, (right, up)) in enumerate(zip(box.lines, box.at, strict=True)):
         quiet = not is_leaf and k == len(box.lines) - 1
         bold = is_leaf and k == 0
         ax.text(
-            box.x,
-            top - k * LINE,
+            box.x + right,
+            box.y + up,
             line,
             fontsize=FONT * scale,
             fontweight="bold" if bold else "normal",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from crank.criteria import get_criterion
-from crank.grow import grow
+from crank.fitting.grow import grow
 from crank.plugins.base import SplitLearner, SplitRule, TrainingMatrix
 from crank.ranks import rank
 from crank.testing.check import NotApplicable, a_rule, agreement, ask, demand, require, values
@@ -74,6 +76,31 @@ def takes_missing(learner: SplitLearner) -> None:
 
 
 @demand(
+    "keeps directions",
+    "takes_monotone = True promises it: fit gets the keyword monotone, decision values follow it.",
+)
+def keeps_directions(learner: SplitLearner) -> None:
+    """Try directions that the labels contradict, and rows that differ in one column only."""
+    if not learner.takes_monotone:
+        raise NotApplicable("takes_monotone is False.")
+    data = noisy()
+    for monotone in ((1, 0, 0), (-1, 0, 0)):
+        more: dict[str, Any] = {"levels": data.levels} if learner.takes_categories else {}
+        more |= {"monotone": monotone, "rng": np.random.default_rng(0)}
+        rule = learner.fit(data.X, data.label, data.weight, **more)
+        if rule is None:
+            continue
+        low, high = data.X.copy(), data.X.copy()
+        low[:, 0], high[:, 0] = np.sort([data.X[:, 0], data.X[::-1, 0]], axis=0)
+        gap = monotone[0] * (values(rule, high, "rows") - values(rule, low, "rows"))
+        require(
+            bool((gap >= 0.0).all()),
+            f"with monotone={monotone} the decision value of {int((gap < 0.0).sum())} rows of "
+            f"{len(gap)} moves against the first column.",
+        )
+
+
+@demand(
     "takes categories",
     "takes_categories = True promises it: fit gets the keyword levels, codes come as floats.",
 )
@@ -125,7 +152,7 @@ def weighs_like_copies(learner: SplitLearner) -> None:
     require(same >= 0.85, f"{1 - same:.0%} of the decisions differ between the two.")
 
 
-@demand("grows trees", "The learner must serve crank's grower: see crank.splitter.")
+@demand("grows trees", "The learner must serve crank's grower: see crank.growing.splitter.")
 def grows_trees(learner: SplitLearner) -> None:
     """Grow a small tree and score rows that it has not seen."""
     rng = np.random.default_rng(6)
@@ -152,6 +179,7 @@ CHECKS = (
     separates,
     survives,
     takes_missing,
+    keeps_directions,
     takes_categories,
     hears_weights,
     weighs_like_copies,

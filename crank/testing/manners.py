@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from crank.growing.splitter import Splitter
 from crank.plugins.base import NotExportableError, SplitLearner, SplitRule, TrainingMatrix
-from crank.splitter import Splitter
 from crank.testing.check import NotApplicable, a_rule, ask, demand, require, values
 from crank.testing.nodes import NodeData, category_nodes, missing_nodes, noisy, separable
 
@@ -31,7 +31,7 @@ def declares_itself(learner: SplitLearner) -> None:
         isinstance(text, str) and text.strip() and len(text.splitlines()) == 1,
         f"description is {text!r}, not one line of text.",
     )
-    for flag in ("takes_missing", "takes_categories", "exports_onnx"):
+    for flag in ("takes_missing", "takes_categories", "takes_monotone", "exports_onnx"):
         stated = getattr(learner, flag)
         require(isinstance(stated, bool), f"{flag} is {stated!r}, not True or False.")
     own = getattr(rule, "to_onnx", None) is not SplitRule.to_onnx

@@ -99,14 +99,14 @@ def missing_nodes() -> list[NodeData]:
     base = noisy(60)
     rng = np.random.default_rng(3)
     holes = np.where(rng.random(base.X.shape) < 0.2, np.nan, base.X)
-    empty, telling, lone = base.X.copy(), base.X.copy(), np.full((60, 1), np.nan)
+    empty, gapped, lone = base.X.copy(), base.X.copy(), np.full((60, 1), np.nan)
     empty[:, 1] = np.nan
-    telling[base.label > 0.0, 2] = np.nan
+    gapped[base.label > 0.0, 2] = np.nan
     lone[:2, 0] = 0.0, 1.0
     return [
         node("missing values here and there", holes, base.label),
         node("a column that is missing throughout", empty, base.label),
-        node("a column that is missing for one label", telling, base.label),
+        node("a column that is missing for one label", gapped, base.label),
         node("two values that are not missing", lone, base.label),
         node("all values missing", np.full((60, 2), np.nan), base.label),
     ]

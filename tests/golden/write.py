@@ -25,6 +25,9 @@ MODELS = {
         "y ~ x + z + {x * z} + g",
         {"learner": "lightgbm", "learner_params": {"n_estimators": 5, "num_leaves": 4}},
     ),
+    "stump-functions": ("y ~ ns(x, df=3) + cut(z, 4) + log(z, 3) + h", {}),
+    "stump-monotone": ("y ~ x + z", {"monotone": {"z": "increasing"}, "criterion": "kendall"}),
+    "linear": ("y ~ z + log(z) + h", {"penalty": 0.001}),
     "sklearn-linear": ("y ~ z + k", {"learner": SklearnLearner(LogisticRegression())}),
     "sklearn-forest": (
         "y ~ z + k + h",
@@ -74,9 +77,16 @@ def main(folder: str, *names: str) -> None:
         if (target / f"{name}.json").exists():
             continue
         formula, options = MODELS[name]
-        m = crank.fit(frame, formula, **{"max_depth": 3, "prune": None, "cv": 5} | options)
+        training = frame
+        if name == "stump-functions":
+            training = frame.assign(h=pd.Categorical(frame["h"], ["v", "u"], ordered=True))
+        if name.startswith("linear"):
+            m = crank.linear(training, formula, **options)
+        else:
+            m = crank.fit(training, formula, **{"max_depth": 3, "prune": None, "cv": 5} | options)
         m.to_json(target / f"{name}.json")
-        pinned = {kind: m.predict(data, kind).tolist() for kind in ("score", "leaf", "median")}
+        kinds = [kind for kind in ("score", "leaf", "median") if kind in m.predictions]
+        pinned = {kind: m.predict(data, kind).tolist() for kind in kinds}
         text = json.dumps(pinned) + "\n"
         (target / f"{name}.scores.json").write_text(text, encoding="utf-8")
         print(name, m)

@@ -1,10 +1,11 @@
-"""The factors of a design: each turns raw columns into one or more columns of numbers."""
+"""The factors of a design: each computes one or more columns of numbers from raw columns."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from crank.design.factors.category import Codes, Contrast, Cross, Dummies, crossed
+from crank.design.factors.category import Codes, Contrast, Cross, Dummies, Ordered, crossed
+from crank.design.factors.natural import NaturalSpline
 from crank.design.factors.numeric import (
     EXTRAPOLATIONS,
     MOST_POWERS,
@@ -22,11 +23,15 @@ __all__ = [
     "Cross",
     "Dummies",
     "Factor",
+    "NaturalSpline",
     "Number",
+    "Ordered",
     "Poly",
     "Powers",
     "Spline",
     "crossed",
 ]
 
-Factor: TypeAlias = Number | Powers | Poly | Spline | Dummies | Contrast | Codes | Cross
+Factor: TypeAlias = (
+    Number | Powers | Poly | Spline | NaturalSpline | Dummies | Contrast | Codes | Ordered | Cross
+)

@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.design.columns import Level
 from crank.design.expressions import Steps
 from crank.design.operations import Floats
 from crank.design.reader import FEW_ROWS, Reader, unseen_levels
 from crank.errors import DataError, listed
+from crank.frames.columns import LevelValue
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Dummies:
     type: ClassVar[str] = "dummies"
     name: str
     steps: Steps
-    levels: tuple[Level, ...]
+    levels: tuple[LevelValue, ...]
     base: int | None = None
 
     @cached_property
@@ -68,7 +68,7 @@ class Contrast:
     type: ClassVar[str] = "contrast"
     name: str
     steps: Steps
-    levels: tuple[Level, ...]
+    levels: tuple[LevelValue, ...]
     fields: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]
 
@@ -100,7 +100,7 @@ class Codes:
     type: ClassVar[str] = "codes"
     name: str
     steps: Steps
-    levels: tuple[Level, ...]
+    levels: tuple[LevelValue, ...]
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -116,6 +116,19 @@ class Codes:
         """Write the factor's columns into ``out`` of shape (rows, columns)."""
         codes = reader.codes(self.steps, self.levels, self.name)
         out[:, 0] = np.where(codes < 0, np.nan, codes)
+
+
+@dataclass(frozen=True)
+class Ordered(Codes):
+    """The level numbers of an ordered factor, for learners that cut it like a number.
+
+    Examples
+    --------
+    >>> Ordered("size", (), ("S", "M", "L")).level_names
+    ('S', 'M', 'L')
+    """
+
+    type: ClassVar[str] = "ordered"
 
 
 @dataclass(frozen=True)

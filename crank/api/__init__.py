@@ -1,0 +1,6 @@
+"""The front door: turn names into objects, check the data, fit; one file a kind of ranker."""
+
+from crank.api.fit_linear import linear
+from crank.api.fit_tree import fit
+
+__all__ = ["fit", "linear"]

@@ -1,0 +1,170 @@
+"""The rows of a fit: weights, groups, a subset, and what becomes of missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.checks import one_of
+from crank.errors import DataError
+from crank.formula import ParsedFormula, parse_formula, read_subset
+from crank.frames.alignment import check_aligned
+from crank.frames.table import Table
+from crank.frames.weights import read_weights
+from crank.metrics.groups import check_several, missing_labels, read_groups
+from crank.records.scored import group_labels
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """A formula that has been parsed, and the rows that it is fitted to.
+
+    Attributes
+    ----------
+    parsed : ParsedFormula
+    table : Table
+        Rows that can be used, and no others.
+    weights : ndarray or None
+        Their case weights, all above 0.
+    groups : ndarray of int or None
+        The number of each row's group, from 0.
+    n_dropped : int
+        Rows left out because a value is missing.
+    missing : mapping of str to int
+        Missing values of each predictor, in the rows used and dropped together.
+    """
+
+    parsed: ParsedFormula
+    table: Table
+    weights: NDArray[np.float64] | None
+    groups: NDArray[np.intp] | None
+    n_dropped: int
+    missing: Mapping[str, int]
+
+    @property
+    def n_groups(self) -> int | None:
+        """Number of groups, if rows belong to some."""
+        return None if self.groups is None else int(self.groups.max()) + 1
+
+
+def training_rows(
+    data: Any,
+    formula: str,
+    *,
+    weights: Any,
+    subset: Any,
+    na_action: str,
+    context: Mapping[str, Callable[..., Any]] | None,
+    takes_missing: bool,
+    groups: Any = None,
+) -> TrainingRows:
+    """Read what every fit from a formula starts from; see `crank.fit` for the parameters.
+
+    Parameters
+    ----------
+    takes_missing : bool
+        Whether predictors may be missing.
+    groups : str or array-like, optional
+        Labels of rows that belong together. Like weights, a column named so is no predictor.
+    """
+    one_of("na_action", na_action, ("drop", "raise"))
+    table = Table.read(data)
+    w = read_weights(weights, table, data)
+    labels = group_labels(groups, table, data)
+    hidden = {name for name in (weights, groups) if isinstance(name, str)}
+    predictors = [name for name in table.names if name not in hidden]
+    parsed = parse_formula(formula, predictors, context=context)
+    if isinstance(subset, str):
+        subset = read_subset(subset, table, context=context)
+    check_aligned(_mask(subset), data, "subset")
+    if subset is not None:
+        kept = _chosen(subset, table.n_rows)
+        table = table.rows(kept)
+        w = None if w is None else w[kept]
+        labels = None if labels is None else labels[kept]
+    gaps = _missing_predictors(parsed, table, w)
+    usable, dropped = _usable(parsed, table, w, labels, takes_missing, na_action)
+    if not usable.all():
+        table = table.rows(usable)
+        w = None if w is None else w[usable]
+        labels = None if labels is None else labels[usable]
+    if table.n_rows < 2:
+        raise DataError(
+            f"{table.n_rows} row{'s' * (table.n_rows != 1)} left to fit "
+            f"({dropped} dropped for missing values). Ranking needs at least two."
+        )
+    number = None if labels is None else read_groups(labels, table.n_rows).astype(np.intp)
+    if number is not None:
+        check_several(number)
+    return TrainingRows(parsed, table, w, number, dropped, gaps)
+
+
+def _missing_predictors(
+    parsed: ParsedFormula, table: Table, w: NDArray[np.float64] | None
+) -> dict[str, int]:
+    """Count the missing values of each predictor; rows of weight 0 are as if absent."""
+    here = True if w is None else w != 0.0
+    predictors = (name for name in parsed.variables if name not in parsed.response_variables)
+    return {name: int(np.count_nonzero(table.missing(name) & here)) for name in predictors}
+
+
+def _mask(subset: Any) -> Any:
+    """Return a subset that goes by position, a mask; None for row numbers."""
+    return subset if getattr(getattr(subset, "dtype", None), "kind", "") == "b" else None
+
+
+def _chosen(subset: Any, n: int) -> NDArray[Any]:
+    """Check the rows that the user asked for."""
+    rows = np.asarray(subset)
+    if rows.dtype == bool and rows.shape == (n,):
+        return rows
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
+        raise DataError(
+            f"subset has dtype {rows.dtype} and shape {rows.shape}. "
+            f"Allowed: {n} booleans, one a row, row numbers from 0, or a condition such "
+            f"as 'age < 90'."
+        )
+    if rows.min() < 0 or rows.max() >= n:
+        raise DataError(
+            f"subset names row {int(rows.max() if rows.min() >= 0 else rows.min())}; the data "
+            f"has rows 0 to {n - 1}."
+        )
+    return rows
+
+
+def _usable(
+    parsed: ParsedFormula,
+    table: Table,
+    w: NDArray[np.float64] | None,
+    labels: NDArray[Any] | None,
+    takes_missing: bool,
+    na_action: str,
+) -> tuple[NDArray[np.bool_], int]:
+    """Find the rows that can be used, weights of 0 aside, and count those that lack a value."""
+    if table.n_rows == 0:
+        raise DataError("the data has no rows. Fitting needs at least two.")
+    missing: dict[str, NDArray[np.bool_]] = {}
+    columns = list(parsed.response_variables)
+    if not takes_missing:
+        columns += [name for name in parsed.variables if name not in columns]
+    for name in columns:
+        missing[f"column {name!r}"] = table.missing(name)
+    if w is not None:
+        missing["the weights"] = np.isnan(w)
+    if labels is not None:
+        missing["the groups"] = missing_labels(labels)
+    for what, mask in missing.items():
+        if mask.all():
+            raise DataError(f"{what} is missing in all {table.n_rows} rows: nothing to fit.")
+        if na_action == "raise" and mask.any():
+            raise DataError(
+                f"{what} is missing in {int(mask.sum())} of {table.n_rows} rows, the first is row "
+                f"{int(np.flatnonzero(mask)[0])}. Fill them, or use na_action='drop'."
+            )
+    unusable = np.logical_or.reduce(list(missing.values()))
+    absent = unusable if w is None else unusable | (w == 0)
+    return ~absent, int(unusable.sum())

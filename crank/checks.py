@@ -1,0 +1,104 @@
+"""Checks of options: each returns the value, or raises with one form of message."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+import numpy as np
+
+from crank.errors import OptionError, did_you_mean, listed
+
+T = TypeVar("T")
+
+
+def one_of(option: str, value: T, allowed: Collection[object], *, of: object = None) -> T:
+    """Return one of the allowed values.
+
+    Parameters
+    ----------
+    option : str
+    value, allowed
+    of : object, optional
+        Whose parameter it is, for the message.
+
+    Examples
+    --------
+    >>> one_of("type", "scores", ("score", "leaf"))
+    Traceback (most recent call last):
+        ...
+    crank.errors.OptionError: type='scores' is not allowed. Allowed: 'score', 'leaf'. \
+Did you mean 'score'?
+    """
+    try:
+        known = value in allowed
+    except (TypeError, ValueError):
+        known = False
+    if not known:
+        words = f"{listed(map(repr, allowed))}.{did_you_mean(value, allowed)}"
+        raise OptionError(f"{_refused(option, value, of)} Allowed: {words}")
+    return value
+
+
+def whole(
+    option: str,
+    value: Any,
+    least: int,
+    most: int | None = None,
+    remedy: str = "",
+    *,
+    of: object = None,
+) -> int:
+    """Return an integer within bounds.
+
+    Examples
+    --------
+    >>> whole("max_depth", 0, 1, 50)
+    Traceback (most recent call last):
+        ...
+    crank.errors.OptionError: max_depth=0 is not allowed. Allowed: an integer from 1 to 50.
+    """
+    integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if not integer or int(value) < least or (most is not None and int(value) > most):
+        bounds = f"from {least}" + (f" to {most}" if most is not None else " up")
+        text = f"{_refused(option, value, of)} Allowed: an integer {bounds}. {remedy}"
+        raise OptionError(text.rstrip())
+    return int(value)
+
+
+def positive(option: str, value: Any, *, of: object = None) -> float:
+    """Return a finite number above 0.
+
+    Examples
+    --------
+    >>> positive("C", 2)
+    2.0
+    """
+    if not _is_number(value) or not 0.0 < float(value) < np.inf:
+        raise OptionError(f"{_refused(option, value, of)} Allowed: a number above 0.")
+    return float(value)
+
+
+def at_least(option: str, value: Any, least: float, *, of: object = None) -> float:
+    """Return a finite number that is not below ``least``."""
+    if not _is_number(value) or not least <= float(value) < np.inf:
+        raise OptionError(f"{_refused(option, value, of)} Allowed: a number from {least:g} up.")
+    return float(value)
+
+
+def flag(option: str, value: Any, *, of: object = None) -> bool:
+    """Return True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise OptionError(f"{_refused(option, value, of)} Allowed: True or False.")
+    return bool(value)
+
+
+def _refused(option: str, value: object, of: object) -> str:
+    if of is None:
+        return f"{option}={value!r} is not allowed."
+    return f"{option} of {type(of).__name__} is {value!r}."
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))

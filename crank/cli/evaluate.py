@@ -1,0 +1,38 @@
+"""``crank evaluate``: a model on data that it has not seen."""
+
+from __future__ import annotations
+
+import argparse
+
+from crank.cli.shared import DATA, add_reading
+
+HELP = "judge a model on data that it has not seen"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    command.add_argument("model", metavar="MODEL", help="a JSON model file")
+    command.add_argument("data", metavar="DATA", help=DATA)
+    command.add_argument("--weights", metavar="COLUMN", help="case weights")
+    command.add_argument("--format", choices=("text", "csv", "json"), default="text")
+    add_reading(command)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print a model's figures on a data file."""
+    from crank.datafiles import expected_columns, read_columns
+    from crank.design.spec import Variable
+    from crank.models.loading import load
+
+    model = load(arguments.model)
+    weights = arguments.weights
+    others = [*model.response.variables, *([Variable(weights, "number")] if weights else [])]
+    expected = expected_columns(*model.designs, others=others)
+    data = read_columns(arguments.data, expected, delimiter=arguments.delimiter)
+    table = model.evaluate(data, weights=weights, unknown=arguments.unknown or "error")
+    if arguments.format == "csv":
+        print(table.to_csv(), end="")
+    elif arguments.format == "json":
+        print(table.reset_index().to_json(orient="records", double_precision=15))
+    else:
+        print(table.to_string(float_format="{:.4f}".format))

@@ -1,0 +1,45 @@
+"""``crank export``: a model for another program."""
+
+from __future__ import annotations
+
+import argparse
+
+from crank.errors import OptionError
+
+HELP = "write a model for another program"
+DIALECTS = ("duckdb", "postgres", "sqlite")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    command.add_argument("model", metavar="MODEL", help="a JSON model file")
+    form = command.add_mutually_exclusive_group(required=True)
+    form.add_argument("--onnx", metavar="OUT", help="an ONNX graph that takes the raw columns")
+    form.add_argument("--sql", metavar="OUT", help="a SQL expression; - for stdout")
+    command.add_argument("--dialect", choices=DIALECTS, help="of SQL (default: duckdb)")
+    command.add_argument("--table", help="of SQL: write a whole query on this table")
+    command.add_argument("--unknown", choices=("nan", "error"), help="of ONNX (default: nan)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write a model as ONNX or SQL."""
+    from crank.datafiles import check_target
+    from crank.files import write_text
+    from crank.models.loading import load
+
+    check_target(arguments.onnx or arguments.sql)
+    for_sql = {"--dialect": arguments.dialect, "--table": arguments.table}
+    wrong = for_sql if arguments.onnx else {"--unknown": arguments.unknown}
+    for option, value in wrong.items():
+        if value is not None:
+            other = "--sql" if arguments.onnx else "--onnx"
+            raise OptionError(f"{option} belongs to {other}. Leave it out.")
+    model = load(arguments.model)
+    if arguments.onnx:
+        model.to_onnx(arguments.onnx, unknown=arguments.unknown or "nan")
+        return
+    text = model.to_sql(arguments.dialect or "duckdb", table=arguments.table) + "\n"
+    if arguments.sql == "-":
+        print(text, end="")
+    else:
+        write_text(arguments.sql, text)

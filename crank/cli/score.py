@@ -1,0 +1,43 @@
+"""``crank score``: scores of a data file of any size."""
+
+from __future__ import annotations
+
+import argparse
+
+from crank.cli.shared import DATA, add_reading
+
+HELP = "score a data file of any size, row by row, in order"
+TYPES = ("score", "leaf", "quantile", "median", "lower", "upper", "probability")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    command.add_argument("model", metavar="MODEL", help="a JSON model file or an ONNX graph")
+    command.add_argument("data", metavar="DATA", help=DATA)
+    command.add_argument(
+        "-o", "--output", default="-", metavar="OUT", help="CSV or Parquet (default: to stdout)"
+    )
+    command.add_argument("--type", choices=TYPES, default="score", help="default: score")
+    command.add_argument("--name", help="of the new column (default: the type)")
+    command.add_argument(
+        "--keep", action="append", default=[], metavar="COLUMN", help="pass a column on; repeatable"
+    )
+    add_reading(command)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Score a data file."""
+    from crank.datafiles import check_target, format_of
+    from crank.scoring import file_scorer, score_file
+
+    check_target(arguments.output)
+    format_of(arguments.output)
+    scorer = file_scorer(arguments.model, arguments.type, arguments.unknown)
+    score_file(
+        scorer,
+        arguments.data,
+        arguments.output,
+        name=arguments.name or arguments.type,
+        keep=arguments.keep,
+        delimiter=arguments.delimiter,
+    )

@@ -1,0 +1,131 @@
+"""What all estimators share: checks of what comes in, the score, tags and seeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from crank.design.reader import surely_finite
+from crank.errors import DataError
+from crank.growing.matrix import FloatArray
+from crank.metrics.figures import IAUC, KENDALL
+
+DTYPES = (np.float64, np.float32)
+
+
+class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """The base of crank's estimators: each adds its options, `fit` and `predict`."""
+
+    _takes_missing: bool = False
+    """Whether the fitted ranker takes missing values; `fit` sets it."""
+
+    def predict(self, X: Any) -> Any:
+        """Score rows: higher ranks better."""
+        raise NotImplementedError
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the triple IAUC of the ranking: 1 is perfect, 1/2 random, 0 reversed.
+
+        A response with two distinct values has no triples; its score is the AUC.
+        """
+        figure = IAUC if len(np.unique(y)) >= IAUC.members else KENDALL
+        return figure.estimate(y, self.predict(X), sample_weight)
+
+    def _checked_sample(
+        self, X: Any, y: Any, sample_weight: Any, *, missing: bool
+    ) -> tuple[FloatArray, NDArray[np.float64], NDArray[np.float64] | None]:
+        """Check rows, responses and weights; rows of weight 0 are left out."""
+        _refuse_gaps(y)
+        X, y = self._validated(X, missing, y=y, ensure_min_samples=2, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        if sample_weight is None:
+            return X, y, None
+        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        used = weight > 0
+        return (X, y, weight) if used.all() else (X[used], y[used], weight[used])
+
+    def _checked_rows(self, X: Any) -> FloatArray:
+        """Check rows that are to be scored; arrays of floats without scikit-learn's long way."""
+        if not hasattr(self, "n_features_in_"):  # the check alone takes longer than a row's score
+            check_is_fitted(self)
+        if not hasattr(self, "feature_names_in_") and self._usable(X):
+            return X  # type: ignore[no-any-return]
+        return self._validated(X, self._takes_missing, reset=False)  # type: ignore[no-any-return]
+
+    def _validated(self, X: Any, missing: bool, **more: Any) -> Any:
+        """Let scikit-learn check arrays, and say in crank's words what it cannot say as well."""
+        finite = "allow-nan" if missing else True
+        try:
+            return validate_data(self, X, dtype=DTYPES, ensure_all_finite=finite, **more)
+        except ValueError as cause:
+            raise _explained(X, cause) from cause
+
+    def _usable(self, X: Any) -> bool:
+        """Tell whether rows are an array of floats that may be used as it is."""
+        if type(X) is not np.ndarray or X.dtype not in DTYPES or X.ndim != 2 or not X.size:
+            return False
+        if X.shape[1] != self.n_features_in_:
+            return False
+        if surely_finite(X):
+            return True
+        return bool(not np.isinf(X).any() if self._takes_missing else np.isfinite(X).all())
+
+
+def _refuse_gaps(y: Any) -> None:
+    """Raise if responses are missing; scikit-learn would advise other estimators."""
+    if y is None:
+        return
+    values = np.asarray(y)
+    missing = values != values if values.dtype.kind in "fO" else np.zeros(0, dtype=bool)
+    if values.ndim == 1 and np.any(missing):
+        rows = np.flatnonzero(missing)
+        raise DataError(
+            f"Input y contains NaN in {len(rows)} of {len(values)} rows, the first is row "
+            f"{rows[0]}. A row without a response cannot be ranked: leave these rows out of X "
+            "and y. crank.fit(data, formula) does so by itself."
+        )
+
+
+def _explained(X: Any, cause: ValueError) -> ValueError:
+    """Find crank's words for what scikit-learn refused; its own if there are no better ones."""
+    told = str(cause)
+    if "could not convert string" in told or "Unable to convert" in told:
+        where = _text_column(X)
+        return DataError(
+            f"{told}. Ranking estimators take numbers, and {where} holds text. Encode it (with "
+            "OrdinalEncoder or OneHotEncoder), or use crank.fit(data, formula), which takes "
+            "categories as they are."
+        )
+    if "Input X contains NaN" in told:
+        return DataError(
+            "Input X contains NaN, and this split learner takes no missing values. Use one that "
+            "does (see crank.learners()), fill the values, or leave the rows out."
+        )
+    return cause
+
+
+def _text_column(X: Any) -> str:
+    """Name the first column of text, by its name or its number."""
+    columns = getattr(X, "columns", None)
+    rows = np.asarray(X, dtype=object)
+    if rows.ndim == 2:
+        for k in range(rows.shape[1]):
+            if any(isinstance(value, str) for value in rows[:, k]):
+                return f"column {k if columns is None else columns[k]!r}"
+    return "X"
+
+
+def seed_of(random_state: Any) -> int | None:
+    """Turn what scikit-learn takes as a random state into the seed that crank takes."""
+    if random_state is None or isinstance(random_state, int):
+        return random_state
+    if isinstance(random_state, np.integer):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return int(check_random_state(random_state).randint(2**31))

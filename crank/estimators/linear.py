@@ -1,0 +1,75 @@
+"""The linear ranker as an estimator, for pipelines, searches and cross-validation."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from crank.estimators.base import RankingEstimator
+from crank.fitting.linear import fit_linear
+from crank.rankers.linear import LinearOptions
+from crank.ranks import rank
+
+
+class RankingLinear(RankingEstimator):
+    """A linear ranker as a scikit-learn estimator.
+
+    Parameters
+    ----------
+    link : {"logit", "probit"}
+        From the difference of two scores to the probability that the first ranks above.
+    penalty : float
+        Ridge; see `crank.linear`. Unlike there, a light one is the default: an estimator shall
+        fit whatever columns it is given.
+
+    Attributes
+    ----------
+    ranker_ : crank.rankers.linear.LinearRanker
+    n_features_in_ : int
+    feature_names_in_ : ndarray, if X had column names
+
+    Examples
+    --------
+    >>> from crank import RankingLinear, datasets
+    >>> sample = datasets.regression(300, p=5, random_state=0)
+    >>> m = RankingLinear().fit(sample.X, sample.y)
+    >>> round(m.score(sample.X, sample.y), 2)
+    0.95
+    """
+
+    def __init__(
+        self, link: Literal["logit", "probit"] = "logit", *, penalty: float = 0.001
+    ) -> None:
+        self.link = link
+        self.penalty = penalty
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Estimate the coefficients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Rows of weight 0 are as if absent.
+        """
+        options = LinearOptions(self.link, self.penalty)
+        X, y, weight = self._checked_sample(X, y, sample_weight, missing=False)
+        X = X.astype(np.float64, copy=False)
+        names = getattr(self, "feature_names_in_", ())
+        self.ranker_ = fit_linear(X, rank(y, weight), options=options, names=names)
+        return self
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Coefficients; 0 for a column that has none."""
+        check_is_fitted(self, "ranker_")
+        return np.asarray(np.nan_to_num(self.ranker_.coef))
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Score rows: higher ranks better."""
+        X = self._checked_rows(X)
+        return self.ranker_.predict(X)

@@ -1,0 +1,184 @@
+"""The JSON model file: a fitted model as plain data, and back with every value checked.
+
+The format is documented in docs/reference/model-file.md and in ``model.schema.json``; what a kind
+of model adds to it is written and read by the file of that kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from crank._version import __version__
+from crank.design.response import ResponseSpec
+from crank.design.spec import DesignSpec
+from crank.errors import CrankError, ModelFileError, NotExportableError
+from crank.export.json.claims import check_claims
+from crank.export.json.format_1 import upgraded
+from crank.export.json.schema import check_schema, format_1_schema, model_schema
+from crank.export.json.settings import read_call, stored_call
+from crank.export.json.text import fingerprint, lay_out, number, parse, read_number
+from crank.files import write_text
+from crank.metrics.figures import get_figure
+from crank.rankers.validation import Estimate
+from crank.records.base import DesignedRecord, ModelRecord
+from crank.records.kinds import KINDS, reader
+from crank.records.provenance import TrainingInfo
+
+FORMAT = 2
+"""Raised when an older crank could not read a new file; older formats stay readable."""
+
+
+def to_json(model: ModelRecord, path: str | Path | None = None) -> str | None:
+    """Write a model as JSON: into a file, in one step, or as text if no path is given.
+
+    Parameters
+    ----------
+    model : RankingModel
+    path : str or Path, optional
+
+    Returns
+    -------
+    str or None
+        The text, unless it went into a file.
+
+    Raises
+    ------
+    FormulaError
+        The formula calls functions that were given as ``context=``.
+    NotExportableError
+        The split learner is not installed under a name, or its rules have no plain form.
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", max_depth=2, prune=None)
+    >>> text = to_json(m)
+    >>> bool((crank.from_json(text).predict(test.frame) == m.predict(test.frame)).all())
+    True
+    """
+    text = lay_out(document(model))
+    if path is None:
+        return text
+    write_text(path, text)
+    return None
+
+
+def read_model(text: str | bytes) -> tuple[str, dict[str, Any]]:
+    """Read a model's kind and its fields, or raise `ModelFileError`."""
+    stored = parse(text)
+    version = _format_of(stored)
+    if stored.get("fingerprint") != fingerprint(stored):
+        raise ModelFileError(
+            "its fingerprint does not match its content: it was damaged or edited after it was "
+            "written. Write it again from the model."
+        )
+    try:
+        if version == 1:
+            check_schema(stored, format_1_schema())
+            stored = upgraded(stored)
+        check_schema(stored, model_schema())
+        return stored["kind"], _fields(stored)
+    except ModelFileError:
+        raise
+    except CrankError as cause:
+        raise ModelFileError(str(cause)) from cause
+    except RecursionError:
+        raise ModelFileError("its values are nested too deeply.") from None
+
+
+def _format_of(stored: dict[str, Any]) -> int:
+    version = stored.get("crank_model")
+    if type(version) is not int or version < 1:
+        raise ModelFileError("it is JSON, but no crank model: it has no 'crank_model' version.")
+    if version > FORMAT:
+        raise ModelFileError(
+            f"its format is version {version}; this crank reads versions up to {FORMAT}. "
+            f"Install a newer crank."
+        )
+    return version
+
+
+def document(model: ModelRecord) -> dict[str, Any]:
+    """Return all of a model as plain data, in the layout of the schema."""
+    if not isinstance(model, DesignedRecord):
+        raise NotExportableError(f"{type(model).__name__} has no single design to write.")
+    content = {
+        "crank_model": FORMAT,
+        "crank_version": __version__,
+        "fingerprint": "",
+        "kind": model.kind,
+        "formula": model.formula,
+        **({} if model.call is None else {"call": stored_call(model.call)}),
+        "response": model.response.to_dict(),
+        "training": _training(model.training),
+        "design": model.design.to_dict(),
+        "ranker": reader(model.kind, "json").write(model.ranker),
+    }
+    content["fingerprint"] = fingerprint(content)
+    return content
+
+
+def _training(training: TrainingInfo) -> dict[str, Any]:
+    stored: dict[str, Any] = {
+        "n": int(training.n),
+        "n_dropped": int(training.n_dropped),
+        "weighted": bool(training.weighted),
+        "figures": _figures(training.figures),
+        "crossvalidated": _figures(training.crossvalidated),
+    }
+    if training.n_groups is not None:
+        stored["n_groups"] = int(training.n_groups)
+    if training.missing is not None:
+        stored["missing"] = {name: int(count) for name, count in training.missing.items()}
+    return stored
+
+
+def _figures(figures: Mapping[str, Estimate]) -> dict[str, Any]:
+    return {
+        name: {
+            "estimate": number(found.estimate),
+            "se": number(found.se),
+            "ci_low": number(found.ci_low),
+            "ci_high": number(found.ci_high),
+        }
+        for name, found in figures.items()
+    }
+
+
+def _fields(stored: dict[str, Any]) -> dict[str, Any]:
+    """Build the fields of a model from a document that the schema allows."""
+    kind, training = stored["kind"], stored["training"]
+    if kind not in KINDS:
+        raise ModelFileError(
+            f"it is a model of kind {kind!r}, which this crank does not know. Install a newer one."
+        )
+    check_claims(stored["design"])
+    design = DesignSpec.from_dict(stored["design"])
+    return {
+        "formula": stored["formula"],
+        "call": read_call(stored["call"], stored["formula"]) if "call" in stored else None,
+        "response": ResponseSpec.from_dict(stored["response"]),
+        "training": TrainingInfo(
+            n=training["n"],
+            n_dropped=training["n_dropped"],
+            weighted=training["weighted"],
+            n_groups=training.get("n_groups"),
+            figures=_read_figures(training["figures"]),
+            crossvalidated=_read_figures(training["crossvalidated"]),
+            missing=training.get("missing"),
+        ),
+        "design": design,
+        "ranker": reader(kind, "json").read(stored["ranker"], design),
+    }
+
+
+def _read_figures(stored: dict[str, Any]) -> dict[str, Estimate]:
+    for name in stored:
+        get_figure(name, option="a figure of training")
+    return {
+        name: Estimate(**{key: read_number(value) for key, value in figure.items()})
+        for name, figure in stored.items()
+    }

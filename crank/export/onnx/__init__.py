@@ -1,0 +1,176 @@
+"""A model as one ONNX file: raw columns in, scores and leaves out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+from crank._version import __version__
+from crank.checks import one_of
+from crank.errors import NotExportableError, OptionError, listed, require
+from crank.export.onnx.design import DesignColumns, MatrixColumns
+from crank.export.onnx.inputs import Inputs, levels_by_column
+from crank.files import write_bytes
+from crank.graphs.graph import Graph
+from crank.records.base import DesignedRecord, ModelRecord
+from crank.records.kinds import reader
+
+MATRIX = "X"
+"""Name of the input in the form "matrix"."""
+KEYS = (
+    *("crank_version", "formula", "learner", "criterion", "link", "outputs", "columns"),
+    *("design", "levels", "figures", "unknown"),
+)
+
+
+def to_onnx(
+    model: ModelRecord,
+    path: str | Path | None = None,
+    *,
+    form: Literal["columns", "matrix"] = "columns",
+    unknown: Literal["nan", "missing", "error"] = "nan",
+    outputs: Sequence[str] | Mapping[str, str] | None = None,
+    types: Mapping[str, str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> bytes | None:
+    """Write a model as ONNX, in double throughout; the file is replaced in one step.
+
+    Parameters
+    ----------
+    model : RankingModel
+    path : str or Path, optional
+        Where to write; without it the content is only returned.
+    form : {"columns", "matrix"}
+        One input for each raw column that the tree uses, of shape [N, 1]; or one input ``X`` with
+        all design columns, [N, p], in the order of ``model.design.names``.
+    unknown : {"nan", "error"}
+        What a category's value is that training did not have: missing (as with
+        ``predict(unknown="missing")``, whose word is taken too), or a row that makes the runtime
+        fail.
+    outputs : sequence or mapping
+        Which of the model's predictions; a mapping gives them other names. By default the first
+        two, for a tree "score" and "leaf" (of "score", "leaf", "quantile",
+        "median", "lower" and "upper").
+    types : mapping, optional
+        Element type of some number columns: "double" (the default), "float", "int64" or "bool".
+        Only floating-point columns can be missing, as NaN.
+    metadata : mapping, optional
+        Entries for the file beside crank's own.
+
+    Returns
+    -------
+    bytes or None
+        The content of the file, unless it was written to ``path``.
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", max_depth=3, prune=None)
+    >>> scorer = crank.serve.Scorer(m.to_onnx())
+    >>> bool((scorer(test.frame) == m.predict(test.frame)).all())
+    True
+    """
+    require("onnx", "onnx")
+    one_of("form", form, ("columns", "matrix"))
+    one_of("unknown", unknown, ("nan", "missing", "error"))
+    if not isinstance(model, DesignedRecord):
+        raise NotExportableError(f"{type(model).__name__} has no single design to write.")
+    kind = reader(model.kind, "onnx")
+    names = _output_names(outputs, model.predictions)
+    if form == "matrix" and types:
+        raise OptionError("types is for form='columns': the matrix is double throughout.")
+    graph = Graph(reserved=[MATRIX, *names.values(), *(v.name for v in model.design.variables)])
+    inputs = Inputs(graph, model.design, types or {})
+    if form == "columns":
+        graph.attach(DesignColumns(graph, model.design, inputs, strict=unknown == "error"))
+    else:
+        graph.attach(MatrixColumns(graph, model.design, MATRIX))
+    kind.outputs(graph, model, names)
+    order = [MATRIX, *(variable.name for variable in model.design.variables)]
+    graph.inputs = {name: graph.inputs[name] for name in order if name in graph.inputs}
+    clash = sorted(set(graph.inputs) & set(names.values()))
+    if clash:
+        raise OptionError(
+            f"{listed(map(repr, clash))} would be the name of a column and of an output. Rename "
+            f"the output: outputs={{{clash[0]!r}: 'crank_{clash[0]}'}}."
+        )
+    entries = {
+        **_metadata(model, graph, inputs, names, form, unknown),
+        **_own_metadata(metadata or {}),
+    }
+    content = graph.serialise(entries, doc=f"Ranking {model.kind}: {model.formula}")
+    if path is None:
+        return content
+    write_bytes(path, content)
+    return None
+
+
+def _output_names(
+    outputs: Sequence[str] | Mapping[str, str] | None, predictions: Sequence[str]
+) -> dict[str, str]:
+    if outputs is None:
+        outputs = predictions[:2]
+    if isinstance(outputs, str):
+        outputs = (outputs,)
+    names = dict(outputs) if isinstance(outputs, Mapping) else {o: o for o in outputs}
+    for output in names:
+        one_of("outputs", output, predictions)
+    if not names or len(set(names.values())) < len(names) or not all(names.values()):
+        raise OptionError(
+            f"outputs is {outputs!r}. Allowed: one or more of {listed(predictions)}, each with "
+            "a name of its own."
+        )
+    return names
+
+
+def _metadata(
+    model: DesignedRecord,
+    graph: Graph,
+    inputs: Inputs,
+    names: Mapping[str, str],
+    form: str,
+    unknown: str,
+) -> dict[str, str]:
+    """Say in the file what it computes, for people and for `crank.serve.Scorer`."""
+    design = model.design
+    if form == "columns":
+        kinds = {v.name: v.kind for v in design.variables}
+        columns = {name: {"kind": kinds[name], **inputs.notes(name)} for name in graph.inputs}
+    else:
+        columns = {}
+    figures = {
+        "training": {k: asdict(v) for k, v in model.training.figures.items()},
+        "crossvalidated": {k: asdict(v) for k, v in model.training.crossvalidated.items()},
+        "n": model.training.n,
+    }
+    return {
+        "crank_version": __version__,
+        "formula": model.formula,
+        **reader(model.kind, "onnx").described(model),
+        "outputs": _json(names),
+        "columns": _json(columns),
+        "design": _json(design.names),
+        "levels": _json(levels_by_column(design)),
+        "figures": _json(figures),
+        "unknown": "error" if unknown == "error" else "nan",
+    }
+
+
+def _own_metadata(given: Mapping[str, Any]) -> dict[str, str]:
+    taken = sorted(set(given) & set(KEYS))
+    if taken:
+        raise OptionError(
+            f"metadata has the keys {listed(taken)}, which crank writes itself. Choose others."
+        )
+    try:
+        return {str(k): v if isinstance(v, str) else _json(v) for k, v in given.items()}
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"metadata cannot be stored: {error}. Allowed: text, JSON.") from error
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

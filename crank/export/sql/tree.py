@@ -1,0 +1,272 @@
+"""A stump tree on single columns as one SQL expression that gives the same scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from crank.checks import one_of
+from crank.design.factors import Codes, Number
+from crank.design.spec import DesignSpec
+from crank.errors import DataError, OptionError
+from crank.export.onnx.inputs import single_column
+from crank.frames.columns import Kind, LevelValue
+from crank.growing.rule import Split
+from crank.growing.tree import Node
+from crank.plugins.base import NotExportableError
+from crank.plugins.stump import StumpRule
+from crank.rankers.tree import TreeRanker
+
+if TYPE_CHECKING:
+    from crank.records.tree import TreeRecord
+
+TYPES = TreeRanker.predictions
+ALL, NONE = "1 = 1", "1 = 0"
+MOST_DIGITS = 15
+"""A decimal of so many digits is read exactly by every database; SQLite may round longer ones."""
+
+
+class Plain(NamedTuple):
+    """A raw column that is a design column as it is; levels for a category."""
+
+    name: str
+    kind: Kind
+    levels: tuple[LevelValue, ...] | None
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What differs between databases.
+
+    Attributes
+    ----------
+    double, literal : str
+        How a value becomes a double, and how a number is written as one.
+    nan : str or None
+        NaN, where the database has it.
+    quote : str
+        Around names.
+    """
+
+    double: str
+    literal: str
+    nan: str | None
+    quote: str = '"'
+
+    def name(self, text: str) -> str:
+        """Quote an identifier."""
+        return self.quote + _writable(text).replace(self.quote, self.quote * 2) + self.quote
+
+    def text(self, value: str) -> str:
+        """Quote a text."""
+        return "'" + _writable(value).replace("'", "''") + "'"
+
+    def number(self, value: float) -> str:
+        """Write a double so that the database reads the same double."""
+        return self.literal.format(repr(value))
+
+    def as_double(self, name: str, kind: Kind) -> str:
+        """Read a column as the double that Python compares."""
+        quoted = self.name(name)
+        return self.double.format(f"{quoted}::int" if kind == "boolean" else quoted)
+
+
+class DuckDB(Dialect):
+    """DuckDB: a number without an exponent is a decimal, which rounds when it becomes a double."""
+
+    def number(self, value: float) -> str:
+        """Write the number with an exponent."""
+        written = repr(value)
+        return written if "e" in written else f"{written}e0"
+
+
+class SQLite(Dialect):
+    """SQLite: no NaN, no truth values, and long decimals may be read one unit off."""
+
+    def number(self, value: float) -> str:
+        """Write a short decimal as it is, any other number as a fraction of whole numbers."""
+        digits = f"{value:.{MOST_DIGITS}g}"
+        if float(digits) == value and (value == 0.0 or 1e-5 < abs(value) < 1e15):
+            return digits if any(c in digits for c in ".e") else f"{digits}.0"
+        numerator, denominator = value.as_integer_ratio()
+        twos = (numerator & -numerator).bit_length() - 1
+        written = self.double.format(numerator >> twos)
+        for sign, power in (("*", twos), ("/", denominator.bit_length() - 1)):
+            for step in [62] * (power // 62) + [power % 62] * (power % 62 > 0):
+                written += f" {sign} {self.double.format(2**step)}"
+        return f"({written})"
+
+    def as_double(self, name: str, kind: Kind) -> str:
+        """Read a column as a double."""
+        return self.double.format(self.name(name))
+
+
+DIALECTS: Mapping[str, Dialect] = {
+    "duckdb": DuckDB("{}::DOUBLE", "{}", "'NaN'::DOUBLE"),
+    "postgres": Dialect("{}::float8", "{}::float8", "'NaN'::float8"),
+    # in SQLite a double-quoted name that is no column silently becomes a text
+    "sqlite": SQLite("CAST({} AS REAL)", "{}", None, "`"),
+}
+
+
+def to_sql(
+    model: TreeRecord,
+    dialect: str = "duckdb",
+    *,
+    table: str | Sequence[str] | None = None,
+    type: Literal["score", "leaf", "quantile", "median", "lower", "upper"] = "score",
+) -> str:
+    """Write a stump tree on single columns as a CASE expression.
+
+    NULL and NaN go where missing values go in Python; a category's value that training did not
+    have counts as missing, as with ``predict(unknown="missing")``.
+
+    Parameters
+    ----------
+    model : TreeModel
+    dialect : {"duckdb", "postgres", "sqlite"}
+    table : str or sequence of str, optional
+        Gives a whole query, ``SELECT *, … FROM table``; several parts are a qualified name.
+    type : {"score", "leaf", "quantile", "median", "lower", "upper"}
+        As in ``predict``.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, _ = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame.round({"x": 1}), "y ~ x", max_depth=1, prune=None)
+    >>> print(m.to_sql("postgres"))
+    CASE WHEN ("x"::float8 > 0.45::float8 OR "x"::float8 IS NULL OR "x"::float8 = 'NaN'::float8)
+      THEN 2.0::float8
+      ELSE 1.0::float8
+    END
+    """
+    one_of("dialect", dialect, DIALECTS)
+    one_of("type", type, TYPES)
+    writer = _Writer(model, DIALECTS[dialect])
+    if type == "leaf":
+        values = [str(k) for k in range(model.tree.n_leaves)]
+    else:
+        values = [writer.dialect.number(float(v)) for v in model.ranker.leaf_values(type)]
+    expression = writer.node(0, values, "\n")
+    if table is None:
+        return expression
+    parts = [table] if isinstance(table, str) else list(table)
+    if not parts or not all(parts):
+        raise OptionError(f"table is {table!r}. Allowed: a name, or the parts of a qualified name.")
+    source = ".".join(writer.dialect.name(part) for part in parts)
+    return f"SELECT *, {expression} AS {writer.dialect.name(type)}\nFROM {source}"
+
+
+class _Writer:
+    """Write nodes, each as the CASE of its split."""
+
+    def __init__(self, model: TreeRecord, dialect: Dialect) -> None:
+        self.tree, self.dialect = model.tree, dialect
+        self.learner = model.learner.name
+        self.columns = _single_columns(model.design)
+
+    def node(self, index: int, values: Sequence[str], line: str) -> str:
+        node = self.tree.nodes[index]
+        if node.split is None:
+            return values[int(self.tree.leaf_of_node[index])]
+        deeper, condition = line + "  ", self.condition(node, node.split)
+        left, right = (self.node(child, values, deeper) for child in (node.left, node.right))
+        return f"CASE WHEN {condition}{deeper}THEN {left}{deeper}ELSE {right}{line}END"
+
+    def condition(self, node: Node, split: Split) -> str:
+        """Write which rows go left; for the others it is false or unknown."""
+        rule = split.rule
+        if not isinstance(rule, StumpRule) or split.cut != 0.0:
+            raise _refused(node, f"its rule was made by learner {self.learner!r}")
+        column = self.columns[rule.column]
+        if isinstance(column, str):
+            raise _refused(node, f"it splits on {column!r}, which is no single column")
+        if column.levels and rule.levels is None:
+            rule = _as_levels(rule, len(column.levels))
+        if split.sign < 0:
+            rule = replace(
+                rule,
+                above=not rule.above,
+                levels=None if rule.levels is None else rule.levels[::-1],
+                missing_left=not rule.missing_left,
+            )
+        return self.among(rule, column) if column.levels else self.compared(rule, column)
+
+    def compared(self, rule: StumpRule, column: Plain) -> str:
+        x, nan = self.dialect.as_double(column.name, column.kind), self.dialect.nan
+        absent = [f"{x} IS NULL", *([f"{x} = {nan}"] if nan else [])]
+        if rule.threshold is None:
+            if rule.above == rule.missing_left:
+                return ALL if rule.above else NONE
+            return f"({' OR '.join(absent)})" if rule.missing_left else _none_of(absent)
+        t = self.dialect.number(rule.threshold)
+        if rule.above and not rule.missing_left:
+            # NaN is the largest number in DuckDB and PostgreSQL
+            return " AND ".join([f"{x} > {t}", *([f"{x} <> {nan}"] if nan else [])])
+        test = f"{x} > {t}" if rule.above else f"{x} < {t}"
+        return f"({' OR '.join([test, *absent])})" if rule.missing_left else test
+
+    def among(self, rule: StumpRule, column: Plain) -> str:
+        assert rule.levels is not None
+        assert column.levels is not None
+        dialect, levels = self.dialect, column.levels
+        if isinstance(levels[0], str):
+            x, shown = dialect.name(column.name), [dialect.text(str(v)) for v in levels]
+        else:
+            x = dialect.as_double(column.name, column.kind)
+            shown = [dialect.number(float(v)) for v in levels]
+        left, right = (", ".join(shown[code] for code in codes) for codes in rule.levels)
+        if rule.missing_left:
+            return f"({x} NOT IN ({right}) OR {x} IS NULL)" if right else ALL
+        return f"{x} IN ({left})" if left else NONE
+
+
+def _as_levels(rule: StumpRule, n_levels: int) -> StumpRule:
+    """Write the cut of an ordered factor as the levels on its two sides."""
+    one = replace(rule, column=0)
+    left = one.decision(np.arange(float(n_levels))[:, None]) > 0
+    high, low = (tuple(np.flatnonzero(side).tolist()) for side in (left, ~left))
+    return StumpRule(rule.column, levels=(high, low), missing_left=rule.missing_left)
+
+
+def _none_of(tests: Sequence[str]) -> str:
+    return " AND ".join(f"NOT ({test})" for test in tests)
+
+
+def _single_columns(design: DesignSpec) -> list[Plain | str]:
+    """Find for each design column the raw column that it is, or else its name."""
+    kinds = {variable.name: variable.kind for variable in design.variables}
+    found: list[Plain | str] = []
+    for block in design.blocks:
+        factor = design.factors[block.factors[0]]
+        name = single_column(factor.steps) if isinstance(factor, Number | Codes) else None
+        if name is None or len(block.factors) > 1 or block.scale != 1.0:
+            found += design.names[len(found) : len(found) + design.width(block)]
+        else:
+            levels = factor.levels if isinstance(factor, Codes) else None
+            found.append(Plain(name, kinds[name], levels))
+    return found
+
+
+def _writable(text: str) -> str:
+    if "\0" in text:
+        raise DataError(
+            f"{text!r} cannot be written in SQL: it holds a NUL character. Rename it in the data."
+        )
+    return text
+
+
+def _refused(node: Node, why: str) -> NotExportableError:
+    return NotExportableError(
+        f"node {node.number} of the tree cannot be written as SQL: {why}. Allowed: trees of "
+        "learner 'stump' on columns as they are (numbers and categories). Compute the column in "
+        "the database before fitting, or use to_onnx."
+    )

@@ -1,0 +1,132 @@
+"""The columns that a linear ranker can estimate: scaled, constant and redundant ones found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import DataError, OptionError
+from crank.growing.matrix import FloatArray
+
+Floats = NDArray[np.float64]
+
+MOST_COLUMNS = 3000
+TOLERANCE = 1e-7
+"""A column is redundant if others explain it up to this share of its length, as in R's lm."""
+SAFELY = 1e-6
+"""If no direction of the correlations is shorter, none of their columns is redundant."""
+ROUNDING = 1e-12
+"""A column that varies less than this share of its size is constant."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A design in units of standard deviations, without what cannot be estimated.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (n, k)
+        The columns that are kept, centred and scaled.
+    kept : ndarray of int
+        Which columns of the design they are.
+    centre : ndarray of shape (p,)
+    scale : ndarray of shape (k,)
+        Standard deviations of the kept columns.
+    covariance : ndarray of shape (p, p)
+        Of all columns.
+    """
+
+    Z: Floats
+    kept: NDArray[np.intp]
+    centre: Floats
+    scale: Floats
+    covariance: Floats
+
+
+def standardised(X: FloatArray, weight: Floats, *, all_varying: bool = False) -> Columns:
+    """Centre and scale columns, and leave out those that others determine.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    weight : ndarray of shape (n,)
+    all_varying : bool
+        Keep redundant columns too, and leave out constant ones only: a penalty decides then.
+
+    Examples
+    --------
+    >>> a, b = np.array([0.0, 1.0, 2.0, 4.0]), np.array([1.0, 2.0, 1.0, 0.0])
+    >>> X = np.column_stack([a, 2.0 * a + 1.0, np.full(4, 7.0), b])
+    >>> standardised(X, np.ones(4)).kept.tolist()
+    [0, 3]
+    """
+    share = weight / weight.sum()
+    size = np.abs(X).max(axis=0)
+    size[size == 0.0] = 1.0
+    # a copy of its own, and squares that stay in range
+    Z = np.ascontiguousarray(X / size, dtype=np.float64)
+    centre = share @ Z
+    Z -= centre
+    sd = np.sqrt(share @ (Z * Z))
+    varies = (X.max(axis=0) > X.min(axis=0)) & (sd > ROUNDING * np.abs(centre))
+    scale = np.where(varies, sd, 1.0)
+    Z /= scale
+    Z[:, ~varies] = 0.0
+    correlation = (Z * share[:, None]).T @ Z
+    kept = np.flatnonzero(varies)
+    if not all_varying and not clearly_independent(correlation[np.ix_(kept, kept)], len(X)):
+        kept = kept[independent(Z[:, kept], share)]
+    with np.errstate(over="ignore"):
+        covariance = correlation * np.outer(scale * size, scale * size)
+    return Columns(
+        Z=Z if len(kept) == Z.shape[1] else np.ascontiguousarray(Z[:, kept]),
+        kept=kept,
+        centre=centre * size,
+        scale=(scale * size)[kept],
+        covariance=covariance,
+    )
+
+
+def check_columns(columns: int) -> None:
+    """Refuse a design whose equations would take many minutes; asked before it is computed."""
+    if columns > MOST_COLUMNS:
+        raise OptionError(
+            f"{columns} columns are too many for a linear ranker, whose every step solves as many "
+            f"equations. Allowed: {MOST_COLUMNS}. Join rare levels of factors, or fit a tree, "
+            "which takes factors as they are."
+        )
+
+
+def clearly_independent(correlation: Floats, rows: int) -> bool:
+    """Tell whether no closer look is needed: squares lose half the digits, these are left."""
+    p = len(correlation)
+    return p == 0 or (p < rows - 1 and float(np.linalg.eigvalsh(correlation)[0]) > SAFELY)
+
+
+def independent(Z: Floats, share: Floats) -> NDArray[np.intp]:
+    """Find the columns that no combination of earlier ones gives, as R's lm does.
+
+    Columns have length 1 under the weights. Rows that the columns can put in any order are refused.
+    """
+    n, p = Z.shape
+    triangle: Any = np.linalg.qr(Z * np.sqrt(share)[:, None], mode="r")
+    basis = np.empty((len(triangle), min(n, p)), order="F")
+    kept: list[int] = []
+    for k in range(p):
+        left, known = triangle[:, k], basis[:, : len(kept)]
+        for _ in range(2):  # the second time against rounding
+            left = left - known @ (known.T @ left)
+        length = float(np.linalg.norm(left))
+        if length < TOLERANCE:
+            continue
+        basis[:, len(kept)] = left / length
+        kept.append(k)
+        if len(kept) >= n - 1:
+            raise DataError(
+                f"{p} columns vary over {n} rows: they can put them in any order. Give a "
+                "penalty, such as penalty=0.01, or fewer terms."
+            )
+    return np.array(kept, dtype=np.intp)

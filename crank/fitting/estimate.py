@@ -1,0 +1,145 @@
+"""The cross-validated figure: what each fold says of a choice that it had no part in.
+
+Folds are disjoint samples of rows, so they are pooled: comparisons that agree, over all
+comparisons within a fold. The variance has two parts (docs/theory §8): the influence of each
+held-out row on the pooled figure, and the spread of the figures between folds, which holds what
+differs from one fitted tree to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.growing.matrix import FloatArray
+from crank.growing.tree import Tree
+from crank.kernels.order import group_sums
+from crank.metrics.figures import Figure
+from crank.metrics.inference import figure_evidence
+from crank.metrics.intervals import Evidence, Spread, degrees_of_freedom, rate_interval
+from crank.rankers.validation import Estimate
+from crank.ranks import Ranks
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A tree, its size and order chosen without a fold, and the rows of that fold."""
+
+    tree: Tree
+    test: Ranks
+
+
+def pooled_estimate(
+    repeats: Sequence[Sequence[Judged]],
+    X: FloatArray,
+    figure: Figure,
+    labels: NDArray[np.intp] | None = None,
+) -> Estimate | None:
+    """Pool the held-out figure over the folds of each repeat; None if no fold has one.
+
+    Parameters
+    ----------
+    repeats : sequence of sequences of Judged
+        The folds, for each time that they were drawn.
+    X : ndarray of shape (n, p)
+    figure : Figure
+    labels : ndarray of shape (n,), optional
+        Group of each row, numbered from 0.
+    """
+    rounds = [found for folds in repeats if (found := _pooled(folds, X, figure, labels))]
+    if not rounds:
+        return None
+    estimate = float(np.mean([one.estimate for one in rounds]))
+    # a row counts once, however often it was held out
+    influence = np.mean([one.influence for one in rounds], axis=0)
+    if labels is not None:
+        influence = group_sums(labels, influence, int(labels.max()) + 1)
+    squares = influence**2
+    rows, between = float(squares.sum()), float(np.mean([one.between for one in rounds]))
+    folds = float(np.mean([one.folds for one in rounds]))
+    known = zip(*(one.known for one in rounds), strict=True)
+    units, pairs, sets = (float(np.mean(each)) for each in known)
+    # folds that all choose the root have no spread: independent pairs have
+    variance = max(rows + between, estimate * (1.0 - estimate) / pairs)
+    df = combined_df(
+        (rows, degrees_of_freedom(len(squares), rows, float(squares @ squares))),
+        (between, max(folds - 1.0, 1.0)),
+    )
+    low, high = rate_interval(estimate, Spread(variance, df, units, pairs, sets), 0.05)
+    return Estimate(estimate, float(np.sqrt(variance)), low, high)
+
+
+def combined_df(*parts: tuple[float, float]) -> float:
+    """Degrees of freedom of a sum of variances, each with its own (Welch and Satterthwaite).
+
+    Examples
+    --------
+    >>> combined_df((1.0, 10.0), (0.0, 2.0)), combined_df((1.0, 10.0), (1.0, 10.0))
+    (10.0, 20.0)
+    """
+    total = sum(variance for variance, _ in parts)
+    if total == 0.0:
+        return parts[0][1]
+    return total**2 / sum(variance**2 / df for variance, df in parts)
+
+
+@dataclass(frozen=True)
+class _Round:
+    estimate: float
+    influence: NDArray[np.float64]
+    between: float
+    folds: int
+    known: tuple[float, float, float]
+
+
+def _pooled(
+    folds: Sequence[Judged], X: FloatArray, figure: Figure, labels: NDArray[np.intp] | None
+) -> _Round | None:
+    """Pool the folds of one repeat that have a figure."""
+    judged = [fold for fold in folds if figure.total(fold.test) > 0.0]
+    if not judged:
+        return None
+    total = np.array([figure.total(fold.test) for fold in judged])
+    share = total / total.sum()
+    own, influences = [], []
+    for fold in judged:
+        test = fold.test
+        score = fold.tree.score(X[test.row])
+        weights = None if test.unweighted else test.weight
+        found, each = figure.influence(test.y, score, weights)
+        own.append(found)
+        influences.append(each)
+    figures = np.array(own)
+    estimate = float(share @ figures)
+    influence = np.zeros(len(X))
+    for fold, part, off, each in zip(judged, share, figures - estimate, influences, strict=True):
+        # a fold's influences are taken around its own figure, which a small fold fits too well:
+        # put them around the pooled one
+        shift = off * figure.members * fold.test.weight / fold.test.total
+        influence[fold.test.row] = part * (each + shift)
+    k = len(judged)
+    between = float((share * (figures - estimate)) @ (share * (figures - estimate)))
+    evidences = [_evidence(fold.test, figure, labels) for fold in judged]
+    return _Round(
+        estimate,
+        influence,
+        between * k / max(k - 1, 1),
+        k,
+        (
+            sum(one.units for one in evidences),
+            sum(one.pairs for one in evidences),
+            sum(one.sets for one in evidences),
+        ),
+    )
+
+
+def _evidence(test: Ranks, figure: Figure, labels: NDArray[np.intp] | None) -> Evidence:
+    weight = test.weight
+    if labels is not None:
+        group = np.unique(labels[test.row], return_inverse=True)[1]
+        weight = group_sums(group, weight, int(group.max()) + 1)
+    mass = group_sums(test.group.astype(np.int64), test.weight, test.n_distinct)
+    return figure_evidence(figure, weight, mass)

@@ -1,0 +1,125 @@
+"""Folds for cross-validation: they span the quantiles of y, can be judged, keep groups whole."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import DataError
+from crank.ranks import Ranks
+
+FEW_ROWS, FEW_FOLDS = 200, 6
+"""Below so many rows there are at most so many folds."""
+
+ROWS_A_FOLD = 10
+"""Fewest rows of a fold, unless there are two folds: fewer make up no figure worth averaging."""
+
+OUTSIDE_THE_LARGEST_TIE = 2
+"""Rows of a fold, on average, that differ from the commonest y: a fold without any has no pairs."""
+
+CLASSES = 10
+"""Classes of y by which groups are dealt out."""
+
+
+def fold_count(ranks: Ranks, most: int, labels: NDArray[np.intp] | None = None) -> int:
+    """Choose the number of folds: as many as asked for, fewer if they would be too small.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    most : int
+        Folds asked for.
+    labels : ndarray, optional
+        Group of each position, numbered from 0.
+
+    Examples
+    --------
+    >>> from crank.ranks import rank
+    >>> [fold_count(rank(np.arange(n)), 10) for n in (200, 150, 12)]
+    [10, 6, 2]
+    >>> fold_count(rank(np.repeat([0.0, 1.0], [90, 10])), 10)
+    5
+    """
+    n = len(ranks.row)
+    others = n - int(np.bincount(ranks.group).max())
+    most = most if n >= FEW_ROWS else min(most, FEW_FOLDS)
+    bearable = max(2, min(most, n // ROWS_A_FOLD, others // OUTSIDE_THE_LARGEST_TIE))
+    units = n if labels is None else int(labels.max()) + 1
+    if units < 4:
+        what = "rows" if labels is None else "groups"
+        raise DataError(
+            f"cross-validation needs at least 4 {what}; got {units}. Use prune=None"
+            + ("." if labels is None else ", or leave groups out.")
+        )
+    return min(bearable, units // 2)
+
+
+def stratified_folds(ranks: Ranks, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Deal positions out to folds so that each fold has its share of either half of y.
+
+    Values of y that many rows share are dealt out one by one. Other rows are shuffled within their
+    half: dealing them out in the order of y would part the nearest neighbours, the hardest pairs to
+    rank, and make every held-out figure too good.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    folds : int
+    rng : Generator
+
+    Examples
+    --------
+    >>> from crank.ranks import rank
+    >>> fold = stratified_folds(rank(np.repeat([0.0, 1.0], 6)), 3, np.random.default_rng(0))
+    >>> np.bincount(fold[:6]).tolist(), np.bincount(fold[6:]).tolist()
+    ([2, 2, 2], [2, 2, 2])
+    """
+    n = len(ranks.row)
+    upper = ranks.quantile > 0.5
+    shared = np.bincount(ranks.group)[ranks.group] >= folds
+    value = np.where(shared, ranks.group, -1)
+    order = np.lexsort((rng.random(n), value, upper))
+    blocks = -(-n // folds)
+    dealt = rng.permuted(np.tile(np.arange(folds), (blocks, 1)), axis=1).ravel()
+    fold = np.empty(n, dtype=np.intp)
+    fold[order] = dealt[:n]
+    return fold
+
+
+def grouped_folds(
+    ranks: Ranks, labels: NDArray[np.intp], folds: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Deal groups out to folds, the largest first, each to the fold that lacks its rows most.
+
+    Folds end up alike in size and in the classes of y as far as whole groups allow.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    labels : ndarray
+        Group of each position, numbered from 0.
+    folds : int
+    rng : Generator
+
+    Examples
+    --------
+    >>> from crank.ranks import rank
+    >>> labels = np.array([0, 0, 1, 1, 2, 2, 3, 3])
+    >>> fold = grouped_folds(rank(np.arange(8)), labels, 2, np.random.default_rng(0))
+    >>> bool((fold[::2] == fold[1::2]).all()), np.bincount(fold).tolist()
+    (True, [4, 4])
+    """
+    groups = int(labels.max()) + 1
+    kind = np.minimum((ranks.quantile * CLASSES).astype(np.intp), CLASSES - 1)
+    held = np.zeros((groups, CLASSES + 1))
+    np.add.at(held, (labels, kind), 1.0)
+    held[:, CLASSES] = held[:, :CLASSES].sum(axis=1)  # the size counts as much as all classes
+    filled = np.zeros((folds, CLASSES + 1))
+    fold = np.empty(groups, dtype=np.intp)
+    chance = rng.random((groups, folds))
+    for group in np.lexsort((chance[:, 0], -held[:, CLASSES])):
+        crowded = filled @ held[group]
+        taker = int(np.lexsort((chance[group], filled[:, CLASSES], crowded))[0])
+        fold[group] = taker
+        filled[taker] += held[group]
+    return fold[labels]

@@ -1,0 +1,232 @@
+"""Fit a linear ranker: Newton's method on all pairs, and the variance of what it solves.
+
+The probabilistic index model of Thas, De Neve, Clement & Ottoy (JRSS B 2012); theory §9.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.criteria import require_distinct
+from crank.errors import DataError, listed
+from crank.fitting.columns import check_columns, standardised
+from crank.fitting.pairs import Floats, Pairs
+from crank.growing.matrix import FloatArray
+from crank.kernels.links import LINKS
+from crank.kernels.softrank import MOST_BINS, MOST_PAIRS
+from crank.metrics.figures import figures
+from crank.rankers.linear import LinearOptions, LinearRanker, linear_score
+from crank.rankers.validation import Estimate
+from crank.ranks import Ranks
+
+MOST_STEPS, MOST_HALVINGS = 100, 40
+SETTLED = 1e-8
+"""A step of Newton's method is the last if it is smaller, relative to the coefficients."""
+ACCURACY = 1e-6
+"""The grid is refined until that moves no coefficient by more of its standard error."""
+WIDEST, FINER = 1.0 / 16.0, 4.0
+"""Width of the first grid, in units of the link, and how much finer the next one is."""
+QUANTILES = 256
+"""Training scores that are kept, for probabilities against a random training row."""
+PATIENCE, NEARLY = 10, 1e-6
+"""Steps after which a fit is suspected of separation, and how exact its direction must be."""
+REMEDY = "Give a penalty, such as penalty=0.001, or leave terms out."
+
+Groups = NDArray[np.int64]
+
+
+def fit_linear(
+    X: FloatArray,
+    ranks: Ranks,
+    *,
+    options: LinearOptions,
+    groups: Groups | None = None,
+    names: Sequence[str] = (),
+) -> LinearRanker:
+    """Fit a linear ranker to arrays that have been checked.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Design without missing values.
+    ranks : Ranks
+        Of the responses of its rows.
+    options : LinearOptions
+    groups : ndarray of int, shape (n,), optional
+        Number of each row's group, from 0; only groups are independent then.
+    names : sequence of str
+        Of the columns, for messages.
+
+    Examples
+    --------
+    >>> from crank.ranks import rank
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> y = X @ [1.0, -0.5] + rng.logistic(size=200)
+    >>> fit_linear(X, rank(y), options=LinearOptions()).coef.round(2).tolist()
+    [0.79, -0.42]
+    """
+    require_distinct(ranks)
+    check_columns(X.shape[1])
+    columns = standardised(X[ranks.row], ranks.weight, all_varying=options.penalty > 0.0)
+    pairs = Pairs(
+        columns.Z,
+        ranks,
+        LINKS[options.link],
+        ridge=options.penalty * ranks.total**2 / 2.0,
+        width=0.0 if len(X) ** 2 <= MOST_PAIRS else WIDEST,
+    )
+    labels = [str(names[k]) if len(names) else f"column {k}" for k in columns.kept]
+    number = None if groups is None else groups[ranks.row]
+    b = settled(pairs, np.zeros(len(labels)), labels)
+    if pairs.width and len(b):
+        pairs, b = refined(pairs, b, number, labels)
+    vcov = sandwich(pairs, b, number)
+
+    p = X.shape[1]
+    coef, spread = np.full(p, np.nan), np.full((p, p), np.nan)
+    coef[columns.kept] = b / columns.scale
+    spread[np.ix_(columns.kept, columns.kept)] = vcov / np.outer(columns.scale, columns.scale)
+    score = linear_score(X, coef, columns.centre)[ranks.row]
+    reference, share = summarised(score, ranks.weight)
+    return LinearRanker(
+        options=options,
+        coef=coef,
+        vcov=spread,
+        centre=columns.centre,
+        covariance=columns.covariance,
+        reference=reference,
+        share=share,
+        n_groups=None if groups is None else int(groups.max()) + 1,
+    )
+
+
+def settled(pairs: Pairs, b: Floats, names: Sequence[str]) -> Floats:
+    """Follow Newton's method to the coefficients at which the loss is least."""
+    if not len(b):
+        return b
+    score, information = pairs.newton(b)
+    for taken in range(MOST_STEPS):
+        try:
+            step = np.asarray(np.linalg.solve(information, score), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            break
+        descent = float(score @ step)
+        if np.abs(step).max() <= SETTLED * (1.0 + np.abs(b).max()):
+            return np.asarray(b + step)
+        if not pairs.ridge and taken >= PATIENCE and pairs.separates(step, NEARLY):
+            raise _separated(pairs, step, names, NEARLY)
+        if not 0.0 < descent < np.inf:  # the information is lost in rounding
+            break
+        for _ in range(MOST_HALVINGS):
+            trial = b + step
+            score, information = pairs.newton(trial)
+            # the loss is convex: where it climbs that steeply, the step has gone too far
+            if score @ step >= -0.5 * descent:
+                break
+            step, descent = step / 2.0, descent / 2.0
+        b = trial
+        if not pairs.ridge and pairs.separates(b):
+            raise _separated(pairs, b, names)
+    raise DataError(
+        f"the coefficients do not settle in {taken + 1} steps: some columns nearly determine the "
+        f"order of y, or each other. {REMEDY}"
+    )
+
+
+def _separated(
+    pairs: Pairs, direction: Floats, names: Sequence[str], tolerance: float = 0.0
+) -> DataError:
+    """Name the columns that separation needs: without any of them it is gone."""
+    needed, order = direction.copy(), np.argsort(np.abs(direction), kind="stable").tolist()
+    for k in (*order, *order):  # one may be dispensable only when others have gone
+        without = needed.copy()
+        without[k] = 0.0
+        if needed[k] and pairs.separates(without, tolerance):
+            needed = without
+    found = [names[k] for k in np.flatnonzero(needed).tolist()]
+    what = "this column" if len(found) == 1 else "a combination of these columns"
+    return DataError(
+        f"{listed(found, 6)}: {what} never puts a pair of rows in the wrong order, so the loss has "
+        f"no minimum and coefficients grow without end (separation). {REMEDY}"
+    )
+
+
+def refined(
+    pairs: Pairs, b: Floats, groups: Groups | None, names: Sequence[str]
+) -> tuple[Pairs, Floats]:
+    """Sum on finer and finer grids until that changes nothing worth the name."""
+    se = np.maximum(np.sqrt(np.diagonal(sandwich(pairs, b, groups))), np.finfo(float).tiny)
+    finest = float(np.ptp(pairs.Z @ b)) / (MOST_BINS - 8)
+    while pairs.width > finest:
+        pairs = replace(pairs, width=max(pairs.width / FINER, finest))
+        before, b = b, settled(pairs, b, names)
+        if (np.abs(b - before) <= ACCURACY * se).all():
+            return pairs, b
+    # errors fall with the fourth power of the width
+    coarse = settled(replace(pairs, width=FINER * finest), b, names)
+    error = float((np.abs(b - coarse) / se).max()) / FINER**4
+    if error > ACCURACY:
+        warnings.warn(
+            f"the scores span {np.ptp(pairs.Z @ b):.3g} units of the link, too many for the "
+            f"largest grid: coefficients are exact to about {error:.0e} standard errors only. A "
+            "penalty makes them smaller.",
+            stacklevel=2,
+        )
+    return pairs, b
+
+
+def sandwich(pairs: Pairs, b: Floats, groups: Groups | None) -> Floats:
+    """Estimate the covariance of the coefficients, clustered by group if there are groups."""
+    influences = pairs.influences(b)
+    if groups is not None:
+        influences = np.stack([np.bincount(groups, u) for u in influences.T], axis=1)
+    _, information = pairs.newton(b)
+    moved = influences @ np.linalg.inv(information)
+    return np.asarray(moved.T @ moved)
+
+
+def summarised(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Keep the distribution of scores: all distinct ones if they are few, else means of parts.
+
+    Parts are small in mass where scores are dense, and narrow where they are rare.
+
+    Examples
+    --------
+    >>> summarised(np.array([2.0, 1.0, 2.0]), np.ones(3))[0].tolist()
+    [1.0, 2.0]
+    >>> len(summarised(np.arange(1000.0), np.ones(1000))[0])
+    256
+    """
+    values, part = np.unique(score, return_inverse=True)
+    if len(values) > QUANTILES:
+        order = np.argsort(score, kind="stable")
+        below = np.empty(len(score))
+        below[order] = np.cumsum(weight[order]) - weight[order] / 2.0
+        place = below / weight.sum() + (score - values[0]) / (values[-1] - values[0])
+        part = np.minimum(QUANTILES / 2.0 * place, QUANTILES - 1).astype(np.intp)
+    mass = np.bincount(part, weight)
+    means = np.bincount(part, weight * score)[mass > 0.0] / mass[mass > 0.0]
+    if len(values) <= QUANTILES:
+        means = values
+    return means, mass[mass > 0.0] / mass.sum()
+
+
+def training_figures(
+    ranker: LinearRanker, X: FloatArray, ranks: Ranks, groups: Groups | None = None
+) -> dict[str, Estimate]:
+    """Figures on the training rows, with standard errors that ignore the fit."""
+    score = ranker.predict(X)[ranks.row]
+    weights = None if ranks.unweighted else ranks.weight
+    found = {}
+    for figure in figures(of_trees=True):
+        if figure.total(ranks) > 0.0:
+            number = None if groups is None else groups[ranks.row]
+            each = figure.concordance(ranks.y, score, weights, groups=number)
+            found[figure.name] = Estimate(each.estimate, each.se, each.ci_low, each.ci_high)
+    return found

@@ -1,0 +1,56 @@
+"""Rows chosen by a condition: ``subset="age < 90 & sex == 'f'"``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.design.expressions import check, evaluate
+from crank.design.reader import Reader
+from crank.errors import FormulaError
+from crank.formula.compile import compile_factor
+from crank.formula.scaling import kinds_of, learn_steps
+from crank.formula.syntax import read_expression
+from crank.formula.tokens import shortened
+from crank.frames.table import Table
+
+
+def read_subset(
+    condition: str, table: Table, *, context: Mapping[str, Callable[..., Any]] | None = None
+) -> NDArray[np.bool_]:
+    """Mark the rows for which a condition is true; a missing value counts as false, as in R.
+
+    Parameters
+    ----------
+    condition : str
+        An expression as a formula has it inside ``I(...)``.
+    table : Table
+    context : mapping, optional
+        Functions that the condition may call besides the formula's own.
+
+    Examples
+    --------
+    >>> table = Table.read({"age": [30, 95, None], "sex": ["f", "f", "m"]})
+    >>> read_subset("age < 90 & sex == 'f'", table)
+    array([ True, False, False])
+    """
+    try:
+        tree = read_expression(condition, "the subset", "'age < 90'")
+        factor = compile_factor(condition, tree, table.names, context or {})
+    except RecursionError:
+        raise FormulaError(
+            f"the subset {shortened(condition)} is nested too deeply. Give a column of booleans."
+        ) from None
+    reader = Reader(table, factor.functions)
+    steps = learn_steps(factor, reader) if factor.form == "expression" else ()
+    if not steps or check(steps, kinds_of(steps, reader), condition) != "boolean":
+        raise FormulaError(
+            f"the subset {shortened(condition)} is not a condition. Write one that is true or "
+            f"false in each row, such as 'age < 90'."
+        )
+    value = evaluate(steps, reader)
+    chosen = np.broadcast_to(value.values.astype(np.bool_), (table.n_rows,))
+    return chosen.copy() if value.missing is None else chosen & ~value.missing

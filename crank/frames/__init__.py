@@ -1,0 +1,1 @@
+"""Frames: any data frame as named columns, read one at a time."""

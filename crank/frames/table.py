@@ -1,0 +1,375 @@
+"""Named raw columns of any data frame, read one at a time: the one way in for data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import DataError, did_you_mean, listed
+from crank.frames.columns import (
+    LARGEST_WHOLE,
+    MISSING,
+    UNSEEN,
+    Coded,
+    Column,
+    Kind,
+    LevelValue,
+    Mixed,
+    Unusable,
+    as_floats,
+    exceeds_floats,
+    factorize,
+    from_array,
+    from_narwhals,
+    from_pandas,
+    kind_of,
+    nulls,
+    objects,
+)
+from crank.frames.dates import as_dates, as_days, days_of_text, ticks
+
+FEW_VALUES = 2**16
+"""Values of a data frame up to which it may be copied as a whole."""
+
+_USABLE = "Usable are numbers, booleans, dates, text and categories."
+
+
+class Table:
+    """Raw columns of a data frame by name, each read when it is asked for.
+
+    Examples
+    --------
+    >>> table = Table.read({"carat": [0.3, None], "cut": ["Ideal", "Fair"]})
+    >>> table.names, table.n_rows
+    (('carat', 'cut'), 2)
+    >>> table.numeric("carat")
+    array([0.3, nan])
+    >>> table.codes("cut")
+    (array([1, 0], dtype=int32), ('Fair', 'Ideal'))
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        n_rows: int,
+        column: Callable[[str], Column],
+        dtype: Callable[[str], str],
+        index: NDArray[np.intp] | None = None,
+    ) -> None:
+        self.names = names
+        self.n_rows = n_rows
+        self._known = frozenset(names)
+        self._kinds: dict[str, Kind | None] = {}
+        self._read, self._dtype, self._index = column, dtype, index
+
+    @classmethod
+    def read(cls, data: Any) -> Table:
+        """Wrap pandas, polars, pyarrow, anything narwhals reads, or a dict of columns.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Table.read(pd.DataFrame({"x": [1, 2, 3]})).numeric("x")
+        array([1., 2., 3.])
+        """
+        if isinstance(data, Table):
+            return data
+        if isinstance(data, Mapping):
+            return _from_mapping(data)
+        # Reading a row of pandas through narwhals costs five times as much as directly.
+        pandas = sys.modules.get("pandas")
+        if pandas is not None and isinstance(data, pandas.DataFrame):
+            return _from_pandas(data)
+        return _from_narwhals(data)
+
+    def require(self, name: str) -> None:
+        """Raise unless the table has this column."""
+        if name not in self._known:
+            raise unknown_column(name, self.names)
+
+    def dtype(self, name: str) -> str:
+        """Name the column's type as its data frame calls it."""
+        return self._dtype(name)
+
+    def kind(self, name: str) -> Kind:
+        """Say what a column holds; a column of nothing but nulls counts as numbers."""
+        return self._kind(self._column(name), name) or "number"
+
+    def numeric(self, name: str) -> NDArray[np.floating[Any]]:
+        """Return the column as float64 (float32 stays float32), missing values as NaN."""
+        column = self._column(name)
+        kind = self._kind(column, name)
+        if kind != "category" and kind != "date":
+            assert isinstance(column, np.ndarray)
+            try:
+                return as_floats(column)
+            except OverflowError:
+                raise _too_large(name) from None
+        if nulls(column).all():
+            return np.full(self.n_rows, np.nan)
+        if kind == "date":
+            raise DataError(
+                f"column {name!r} holds dates (dtype {self.dtype(name)}) where numbers are needed. "
+                f"Give the numbers that the model was fitted on."
+            )
+        raise DataError(
+            f"column {name!r} holds categories (dtype {self.dtype(name)}) where numbers are "
+            f"needed. Convert the column to numbers, or use it as a category: {name}."
+        )
+
+    def days(self, name: str) -> NDArray[np.float64]:
+        """Return a column of dates as days since 1970-01-01 UTC, missing ones as NaN.
+
+        Text in ISO format is read as dates.
+
+        Examples
+        --------
+        >>> from datetime import date
+        >>> Table.read({"day": [date(1970, 1, 2), None]}).days("day")
+        array([ 1., nan])
+        >>> Table.read({"day": ["1970-01-02T12:00"]}).days("day")
+        array([1.5])
+        """
+        column = self._column(name)
+        kind = self._kind(column, name)
+        if kind == "date":
+            assert isinstance(column, np.ndarray)
+            return as_days(as_dates(column))
+        if nulls(column).all():
+            return np.full(self.n_rows, np.nan)
+        codes, values = factorize(column, kind)
+        try:
+            days: NDArray[np.float64] = np.array([*map(days_of_text, values), np.nan])
+            return np.asarray(days[codes])
+        except (TypeError, ValueError):
+            raise DataError(
+                f"column {name!r} has dtype {self.dtype(name)} where dates are needed. Convert the "
+                f"column to dates, for example with pd.to_datetime, or write dates as 2020-12-31."
+            ) from None
+
+    def exact(self, name: str) -> NDArray[Any] | None:
+        """Return whole numbers or times that floats may not tell apart; None for all others.
+
+        Where there is no value the result is of no use.
+        """
+        column = self._column(name)
+        kind = self._kind(column, name)
+        if isinstance(column, Coded) or kind not in ("number", "date"):
+            return None
+        if kind == "date":
+            return ticks(as_dates(column))[0]
+        if column.dtype == object:
+            whole = objects([v if isinstance(v, int) else 0 for v in column.tolist()])
+            return whole if any(abs(v) > LARGEST_WHOLE for v in whole.tolist()) else None
+        return column if column.dtype.kind in "iu" and exceeds_floats(column) else None
+
+    def is_ordered(self, name: str) -> bool:
+        """Say whether a column declares levels in an order: an ordered categorical, an Enum."""
+        column = self._column(name)
+        return isinstance(column, Coded) and column.ordered
+
+    def codes(
+        self, name: str, levels: Sequence[LevelValue] | None = None
+    ) -> tuple[NDArray[np.int32], tuple[LevelValue, ...]]:
+        """Write each value as the number of its level: -1 is missing, -2 is none of ``levels``.
+
+        Without ``levels`` they are what the column declares (a pandas categorical or an Enum, in
+        its order, absent ones included, as R and formulaic keep them), else its sorted values.
+        Numbers match by value: 1.0 is the level 1.
+        """
+        column = self._column(name)
+        try:
+            found, values = factorize(column, self._kind(column, name))
+        except OverflowError:
+            raise _too_large(name) from None
+        if levels is None:
+            return found.astype(np.int32), values
+        self._same_type(name, values, levels)
+        number = {level: i for i, level in enumerate(levels)}
+        table = np.array([*(number.get(v, UNSEEN) for v in values), MISSING], dtype=np.int32)
+        return table[found], tuple(levels)
+
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        """Mark the rows in which the column has no value."""
+        return nulls(self._column(name))
+
+    def rows(self, selector: NDArray[Any] | Sequence[int] | Sequence[bool]) -> Table:
+        """Keep some rows, given by a boolean mask or by their numbers.
+
+        Examples
+        --------
+        >>> table = Table.read({"x": [1.0, 2.0, 3.0]})
+        >>> table.rows([True, False, True]).numeric("x")
+        array([1., 3.])
+        >>> table.rows([2, 2]).numeric("x")
+        array([3., 3.])
+        """
+        chosen = np.asarray(selector)
+        if chosen.dtype == np.bool_:
+            if chosen.shape != (self.n_rows,):
+                raise DataError(
+                    f"a row mask has shape {chosen.shape}, but the data have {self.n_rows} rows. "
+                    f"Give one True or False for each row."
+                )
+            chosen = np.flatnonzero(chosen)
+        index = chosen.astype(np.intp, copy=False)
+        base = np.arange(self.n_rows) if self._index is None else self._index
+        return Table(self.names, index.size, self._read, self._dtype, base[index])
+
+    def _column(self, name: str) -> NDArray[Any] | Coded:
+        self.require(name)
+        column = self._read(name)
+        if isinstance(column, Unusable):
+            raise DataError(
+                f"column {name!r} has dtype {self.dtype(name)}, which a formula cannot use. "
+                f"{_USABLE} Convert the column to one of these (durations to a number of days, "
+                f"say), or leave it out of the formula."
+            )
+        if self._index is None:
+            return column
+        if isinstance(column, Coded):
+            return Coded(column.codes[self._index], column.levels, column.ordered)
+        return np.asarray(column[self._index])
+
+    def _kind(self, column: NDArray[Any] | Coded, name: str) -> Kind | None:
+        try:
+            if name not in self._kinds:  # Python objects are read one by one to find out
+                self._kinds[name] = kind_of(column)
+            return self._kinds[name]
+        except Mixed as types:
+            raise DataError(
+                f"column {name!r} mixes values of the types {types}. {_USABLE} Convert the column "
+                f"to one of them, for example with .astype(str)."
+            ) from None
+
+    def _same_type(
+        self, name: str, values: Sequence[LevelValue], levels: Sequence[LevelValue]
+    ) -> None:
+        """Refuse to look for text among numbers or for numbers among text."""
+        if not values or not levels:
+            return
+        holds_text, wants_text = (isinstance(some[0], str) for some in (values, levels))
+        if holds_text == wants_text:
+            return
+        got, wanted = ("text", "numbers") if holds_text else ("numbers", "text")
+        raise DataError(
+            f"column {name!r} holds {got} (dtype {self.dtype(name)}) where {wanted} are expected. "
+            f"Known levels: {listed(map(repr, levels))}. Convert the column to {wanted}."
+        )
+
+
+def unknown_column(name: str, names: Collection[str]) -> DataError:
+    """Build the error for a column that the data lack."""
+    return DataError(
+        f"column {name!r} of the formula is not in the data. "
+        f"Columns: {listed(names)}.{did_you_mean(name, names)}"
+    )
+
+
+def _too_large(name: str) -> DataError:
+    return DataError(
+        f"column {name!r} holds whole numbers that are too large for a floating point number "
+        f"(about 1.8e308). Divide the column, or take its logarithm."
+    )
+
+
+def _from_pandas(frame: Any) -> Table:
+    names = _unique_names(frame.columns)
+    if frame.size <= FEW_VALUES and len(types := set(frame.dtypes)) == 1:
+        # one block is read at once: asking pandas for a column takes 20 µs
+        (dtype,) = types
+        if isinstance(dtype, np.dtype) and dtype.kind in "fiu":
+            block = dict(zip(names, frame.to_numpy().T, strict=True))
+            return Table(names, len(frame), lambda name: block[name], lambda name: str(dtype))
+    key = dict(zip(names, frame.columns, strict=True))
+    return Table(
+        names,
+        len(frame),
+        lambda name: from_pandas(frame[key[name]]),
+        lambda name: str(frame[key[name]].dtype),
+    )
+
+
+def _from_narwhals(data: Any) -> Table:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(data)
+    except TypeError:
+        if isinstance(data, str) and "~" in data:
+            raise DataError(
+                f"the data is the text {data!r}, which looks like a formula. The data comes first, "
+                f"then the formula: fit(data, {data!r})."
+            ) from None
+        raise DataError(
+            f"data must be a pandas, polars or pyarrow data frame or a dict of columns, got "
+            f"{type(data).__name__}. Give the values named columns, for example in a dict."
+        ) from None
+    eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    return Table(
+        _unique_names(eager.columns),
+        len(eager),
+        lambda name: from_narwhals(eager.get_column(name)),
+        lambda name: str(eager.get_column(name).dtype),
+    )
+
+
+def _from_mapping(data: Mapping[Any, Any]) -> Table:
+    names = _unique_names(data)
+    values = {n: _one_dimensional(v, n) for n, v in zip(names, data.values(), strict=True)}
+    sizes = {name: len(column) for name, column in values.items()}
+    if len(set(sizes.values())) > 1:
+        short, long = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+        raise DataError(
+            f"columns have different lengths: {short!r} has {sizes[short]} rows, {long!r} has "
+            f"{sizes[long]}. Give columns of one length."
+        )
+    return Table(
+        names,
+        next(iter(sizes.values()), 0),
+        lambda name: _from_values(values[name]),
+        lambda name: str(values[name].dtype),
+    )
+
+
+def _one_dimensional(values: Any, name: str) -> Any:
+    """Make an array of a list or a scalar; a library's own series stays as it is."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = objects(values.tolist())
+    elif hasattr(values, "dtype") and not isinstance(values, np.ndarray | np.generic):
+        return values
+    array = np.asarray(values)
+    if array.dtype.kind in "US":  # NumPy would write the numbers of a mixed list as text
+        array = np.asarray(values, dtype=object)
+    if array.ndim > 1:
+        raise DataError(
+            f"column {name!r} has {array.ndim} dimensions (shape {array.shape}). "
+            f"Give one value for each row."
+        )
+    return np.atleast_1d(array)
+
+
+def _from_values(values: Any) -> Column:
+    if isinstance(values, np.ndarray):
+        return from_array(values)
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(values, pandas.Series | pandas.Categorical):
+        return from_pandas(pandas.Series(values))
+    import narwhals as nw
+
+    return from_narwhals(nw.from_native(values, series_only=True))
+
+
+def _unique_names(columns: Any) -> tuple[str, ...]:
+    names = tuple(map(str, columns))
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise DataError(
+            f"column names must differ, but these appear more than once: "
+            f"{listed(map(repr, twice))}. Rename or drop the others."
+        )
+    return names

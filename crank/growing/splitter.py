@@ -1,0 +1,63 @@
+"""What splits the nodes of a level: the task, the answer, and who gives it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.growing.passes import Passes
+from crank.growing.rule import Split
+from crank.kernels.cuts import Level, Objective
+from crank.ranks import Ranks
+
+
+@dataclass(frozen=True)
+class LevelTask:
+    """The nodes of one depth, scored by the criterion and waiting to be split.
+
+    Attributes
+    ----------
+    level : Level
+    score : ndarray of float64
+        The criterion's score of each row of the level, case weights included.
+    ranks : Ranks
+    objective : {"sum", "variance"}
+    min_leaf : int
+        Fewest rows that a side may have.
+    rng : callable
+        ``rng(k)`` is the random generator of the k-th node of the level.
+    """
+
+    level: Level
+    score: NDArray[np.float64]
+    ranks: Ranks
+    objective: Objective
+    min_leaf: int
+    rng: Callable[[int], np.random.Generator]
+
+
+@dataclass(frozen=True)
+class LevelSplits:
+    """What became of the nodes of a level: a split or None each, and the side of each row."""
+
+    splits: list[Split | None]
+    left: NDArray[np.bool_]
+
+
+class Splitter(ABC):
+    """A learner bound to the training matrix of one tree."""
+
+    @abstractmethod
+    def split(self, task: LevelTask) -> LevelSplits:
+        """Split every node of a level that is worth splitting."""
+
+    def passes(self, ranks: Ranks) -> Passes:
+        """Choose how the grower does its own work on each level; in NumPy by default."""
+        return Passes(ranks)
+
+    def close(self) -> None:  # noqa: B027 - most splitters hold nothing
+        """Let go of what the tree needed while it grew, such as threads."""

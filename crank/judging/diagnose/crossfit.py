@@ -1,0 +1,205 @@
+"""Cross-fitting for the diagnosis: the model's procedure anew, and trees for single thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank import metrics
+from crank.criteria import LeafOrder, get_criterion
+from crank.design.monotone import signs
+from crank.errors import DataError, OptionError
+from crank.fitting.grow import grow
+from crank.frames.table import Table
+from crank.frames.weights import read_weights
+from crank.growing.tree import Tree
+from crank.plugins.base import FloatArray, SplitLearner, TrainingMatrix
+from crank.plugins.registry import get_learner
+from crank.rankers.pruning import weakest_links
+from crank.ranks import Ranks, rank
+
+if TYPE_CHECKING:
+    from crank.records.tree import TreeRecord
+
+FEWEST = 5
+"""Rows of a held-out fold that each side of a threshold must have."""
+BINARY = get_criterion("kendall")
+"""On a response of two values it maximises the AUC."""
+LEAVES, DEPTH, ROWS_A_LEAF = 8, 6, 100
+"""Size of the trees made for one threshold: eight leaves, more where there are many rows. Coarse
+cells mix rows, and mixtures need have no one order even where their rows have one; fine cells are
+noisy."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """The rows of a diagnosis, and how trees are grown on them."""
+
+    model: TreeRecord
+    learner: SplitLearner
+    X: FloatArray
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    levels: tuple[int, ...]
+
+    def tree(self, response: NDArray[np.float64], train: NDArray[np.bool_], own: bool) -> Tree:
+        """Grow the model's tree anew without the held-out rows, or one for a binary response."""
+        options, model = self.model.options, self.model
+        ranks = rank(response, self.weight)
+        depth, size = options.max_depth, model.tree.n_leaves
+        order: LeafOrder = model.tree.leaf_order
+        if not own:
+            depth, order = max(depth, DEPTH), "rank"
+            size = max(LEAVES, int(train.sum()) // ROWS_A_LEAF)
+        monotone = signs(model.design, options.directions) if own else ()
+        tree = grow(
+            TrainingMatrix(self.X, self.levels, options.threads, monotone),
+            ranks.subset(train[ranks.row]),
+            self.learner,
+            get_criterion(model.criterion) if own else BINARY,
+            max_depth=depth,
+            min_samples_leaf=options.min_samples_leaf,
+            seed=lambda: options.random_state or 0,
+        )
+        path = weakest_links(tree, model.figure if own else BINARY.figure)
+        return replace(path.subtree(path.step_with_leaves(size)), leaf_order=order)
+
+
+def read_task(
+    model: TreeRecord,
+    data: Any,
+    *,
+    weights: Any = None,
+    unknown: Any = "error",
+    learner: SplitLearner | None = None,
+) -> Task:
+    """Read the rows that can be used, as fitting would."""
+    table = Table.read(data)
+    y = model.response.values(table)
+    w = read_weights(weights, table, data)
+    X = model.design.matrix(table, unknown=unknown)
+    usable = ~np.isnan(y) if w is None else ~np.isnan(y) & (w > 0)
+    if not model.learner.takes_missing:
+        usable &= ~np.isnan(X).any(axis=1)
+    if not usable.any():
+        raise DataError(f"none of the {len(y)} rows has all it takes to be ranked and judged.")
+    return Task(
+        model=model,
+        learner=learner or get_learner(model.learner.name, model.learner.params),
+        X=X[usable],
+        y=y[usable],
+        weight=None if w is None else w[usable],
+        levels=tuple(0 if names is None else len(names) for names in model.design.levels),
+    )
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A threshold between two neighbouring values of y."""
+
+    quantile: float
+    threshold: float
+    below: float
+    """The largest value below it."""
+
+
+def find_cuts(ranks: Ranks, quantiles: Sequence[float], cv: int, strict: bool) -> list[Cut]:
+    """Find thresholds between distinct values of y, with enough rows on both sides."""
+    last = np.flatnonzero(np.diff(ranks.group))  # position of the last row of each value but one
+    n = len(ranks.y)
+    rows = np.minimum(last + 1, n - last - 1)
+    share = ranks.upto[last] / ranks.total
+    enough = rows >= FEWEST * cv
+    found: dict[int, Cut] = {}
+    if not len(quantiles):
+        raise OptionError("thresholds is empty. Allowed: at least one quantile between 0 and 1.")
+    for q in quantiles:
+        if not 0.0 < q < 1.0:
+            raise OptionError(
+                f"threshold {q!r} is not allowed. Allowed: quantiles between 0 and 1."
+            )
+        near = np.where(enough, np.abs(share - q), np.inf)
+        if not len(last) or not enough.any() or (strict and near.min() > np.abs(share - q).min()):
+            raise DataError(
+                f"the {q:g} quantile of y has too few rows on one side: {cv} folds need at least "
+                f"{FEWEST * cv} of the {n} rows on either side. Use fewer folds (cv=...), "
+                "thresholds nearer to the middle, or more rows."
+            )
+        k = int(np.argmin(near))
+        low, high = float(ranks.y[last[k]]), float(ranks.y[last[k] + 1])
+        found[k] = Cut(float(share[k]), low + (high - low) / 2.0, low)
+    return [found[k] for k in sorted(found)]
+
+
+def judge_folds(
+    task: Task,
+    fold: NDArray[np.intp],
+    cv: int,
+    asked: list[Cut],
+    along: list[Cut],
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Fit without each fold in turn; judge on it the comparisons at the cuts, and the profile."""
+    above = np.stack([(task.y > cut.below).astype(np.float64) for cut in asked])
+    for k in range(cv):
+        test = fold == k
+        own = task.tree(task.y, ~test, own=True)
+        trees = [own, *(task.tree(z, ~test, own=False) for z in above)]
+        one, dedicated = _scores(task, trees, above, test)
+        model = own.score(task.X[test])
+        w = None if task.weight is None else task.weight[test]
+        found = [
+            _judged(z, model, one, special, w)
+            for z, special in zip(above[:, test], dedicated, strict=True)
+        ]
+        y = task.y[test]
+        profile = [
+            [metrics.kendall(y > cut.below, score, weights=w) for cut in along]
+            for score in (model, one)
+        ]
+        yield np.array(found), np.array(profile)
+
+
+def _scores(
+    task: Task, trees: list[Tree], above: NDArray[np.float64], test: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Score held-out rows by the leaves they fall in: one order, and one for each threshold.
+
+    Both average the same leaves' training rows, of mean rank and of shares above the
+    threshold; one row's worth of the overall mean keeps small leaves from extremes.
+    """
+    w = np.ones(len(task.y)) if task.weight is None else task.weight
+    w = np.where(test, 0.0, w / w.mean())
+    ranks = rank(task.y, task.weight)
+    position = np.empty(len(task.y))
+    position[ranks.row] = ranks.quantile
+    values = np.vstack((position, above))
+    overall = values @ w / w.sum()
+    total = np.zeros((len(values), int(test.sum())))
+    for tree in trees:
+        leaf = tree.apply(task.X)
+        weight = np.bincount(leaf, w, minlength=tree.n_leaves)
+        for row, value, middle in zip(total, values, overall, strict=True):
+            mean = (np.bincount(leaf, w * value, minlength=tree.n_leaves) + middle) / (weight + 1.0)
+            row += mean[leaf[test]]
+    return total[0], total[1:]
+
+
+def _judged(
+    z: NDArray[np.float64],
+    model: NDArray[np.float64],
+    one: NDArray[np.float64],
+    dedicated: NDArray[np.float64],
+    w: NDArray[np.float64] | None,
+) -> list[float]:
+    """AUC of the three scores in one fold, then the differences and their variances."""
+    auc = [float(metrics.kendall(z, score, weights=w)) for score in (model, one, dedicated)]
+    few = min(z.sum(), len(z) - z.sum())
+    for first, second in ((dedicated, one), (dedicated, model), (one, model)):
+        found = metrics.compare(z, first, second, metric="kendall", weights=w)
+        # the jackknife divides by the rows of a side, an unbiased variance by one less
+        auc += [found.difference, found.se**2 * few / (few - 1.0)]
+    return auc

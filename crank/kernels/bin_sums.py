@@ -1,0 +1,226 @@
+"""Counting apart from choosing: sums of scores by bin, which add up over blocks of rows.
+
+Blocks of rows may be counted anywhere; whoever has the sum of their counts chooses the same cuts
+as one who has all rows. `crank.kernels.histogram` does both at once for rows in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.kernels.compiled_histogram import (
+    FACTOR,
+    FOUND,
+    WIDTH,
+    choose_cuts,
+    count_columns,
+)
+from crank.kernels.cuts import FloatArray, Objective, ScoredLevel, grain_of, noise_of, rounding_of
+
+
+@dataclass(frozen=True)
+class BinSums:
+    """What a block of rows adds to the histograms of a level.
+
+    Attributes
+    ----------
+    sums : ndarray of float64, shape (columns, nodes, 256)
+        Scores by bin; the last bin is that of the missing values.
+    counts : ndarray of int32, shape (columns, nodes, 256)
+        Rows by bin.
+    masses : ndarray of float64, shape (columns, nodes, 256), or None
+        Weight by bin; None if every weight is 1.
+    sizes, total, spread, squares : ndarray of shape (nodes,)
+        Rows of each node, the sum of their scores, of the scores' sizes and of their squares.
+    """
+
+    sums: FloatArray
+    counts: NDArray[np.int32]
+    masses: FloatArray | None
+    sizes: NDArray[np.intp]
+    total: FloatArray
+    spread: FloatArray
+    squares: FloatArray
+
+    def __add__(self, other: BinSums) -> BinSums:
+        masses = None
+        if self.masses is not None and other.masses is not None:
+            masses = self.masses + other.masses
+        return BinSums(
+            self.sums + other.sums,
+            self.counts + other.counts,
+            masses,
+            self.sizes + other.sizes,
+            self.total + other.total,
+            self.spread + other.spread,
+            self.squares + other.squares,
+        )
+
+    @property
+    def mass(self) -> FloatArray:
+        """Weight of each node."""
+        if self.masses is None:
+            return self.sizes.astype(np.float64)
+        return np.asarray(self.masses[0].sum(axis=1))
+
+
+@dataclass(frozen=True)
+class BinCuts:
+    """The best cut between bins, of each column in each node.
+
+    Attributes
+    ----------
+    gain, bound : ndarray of shape (d, nodes)
+        Gain of the best cut; for a factor also what any subset of its levels could gain at most,
+        where the minimum leaf size forbids the best one.
+    found : ndarray of int32, shape (d, nodes, 6)
+        See `crank.kernels.compiled_histogram.search_columns`.
+    """
+
+    gain: FloatArray
+    bound: FloatArray
+    found: NDArray[np.int32]
+
+    @classmethod
+    def empty(cls, d: int, nodes: int) -> BinCuts:
+        """Make room for the cuts of d columns; a column that is not searched gains nothing."""
+        found = np.zeros((d, nodes, FOUND), dtype=np.int32)
+        return cls(np.zeros((d, nodes)), np.zeros((d, nodes)), found)
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Arrays that compiled code works in: one set for each call."""
+
+    sums: FloatArray
+    counts: NDArray[np.int32]
+    masses: FloatArray | None
+    work: FloatArray
+    order: NDArray[np.intp] | None
+
+    @classmethod
+    def of(cls, bins: int, weighted: bool, factors: bool) -> Scratch:
+        """Make room for the sums of that many bins, all 0."""
+        return cls(
+            np.zeros(bins),
+            np.zeros(bins, dtype=np.int32),
+            np.zeros(bins) if weighted else None,
+            np.empty(WIDTH),
+            np.empty(WIDTH, dtype=np.intp) if factors else None,
+        )
+
+
+def any_factor(columns: NDArray[np.intp]) -> bool:
+    """Tell whether a table of columns (see `column_table`) has categories among them."""
+    return bool((columns[:, 2] == FACTOR).any())
+
+
+def column_table(
+    levels: NDArray[np.intp], n_bins: NDArray[np.intp], direction: NDArray[np.integer]
+) -> NDArray[np.intp]:
+    """Describe the binned columns as compiled code reads them: number, bins and kind of each."""
+    kind = np.where(levels > 0, FACTOR, direction)
+    table = np.column_stack((np.arange(len(levels)), n_bins, kind))
+    return np.ascontiguousarray(table[levels < WIDTH], dtype=np.intp)
+
+
+def node_table(
+    total: FloatArray,
+    mass: FloatArray,
+    spread: FloatArray,
+    noise: FloatArray | None,
+    objective: Objective,
+) -> FloatArray:
+    """Describe the nodes as compiled code reads them; without noise nothing is taken off."""
+    rounding, grain = rounding_of(spread, mass, objective), grain_of(spread, mass)
+    return np.column_stack(
+        (total, mass, rounding, grain, np.zeros(len(total)) if noise is None else noise)
+    )
+
+
+def count(
+    bins: NDArray[np.uint8],
+    columns: NDArray[np.intp],
+    index: NDArray[np.int32],
+    level: ScoredLevel,
+) -> BinSums:
+    """Sum the scores of a block of rows by column, node and bin.
+
+    Parameters
+    ----------
+    bins : ndarray of uint8, shape (d, n)
+        Bins of the block.
+    columns : ndarray of int, shape (columns, 3)
+        From `column_table`.
+    index : ndarray of int32
+        Place in ``bins`` of each row of the level.
+    level : ScoredLevel
+        Rows of the block. A block may lack rows of a node; it needs a slice for it all the same.
+    """
+    shape = (len(columns), len(level.starts), WIDTH)
+    room = Scratch.of(
+        (len(columns) * len(level.starts) + 1) * WIDTH, level.weight is not None, False
+    )
+    count_columns(
+        bins,
+        columns,
+        0,
+        len(columns),
+        index,
+        level.bounds,
+        level.score,
+        level.weight,
+        room.sums,
+        room.counts,
+        room.masses,
+    )
+    score = level.score
+    running = np.zeros((3, len(score) + 1))
+    np.cumsum((score, np.abs(score), score**2), axis=1, out=running[:, 1:])
+    total, spread, squares = running[:, level.bounds[1:]] - running[:, level.bounds[:-1]]
+    return BinSums(
+        room.sums[:-WIDTH].reshape(shape),
+        room.counts[:-WIDTH].reshape(shape),
+        None if room.masses is None else room.masses[:-WIDTH].reshape(shape),
+        level.sizes,
+        total,
+        spread,
+        squares,
+    )
+
+
+def choose(
+    sums: BinSums,
+    columns: NDArray[np.intp],
+    objective: Objective,
+    min_leaf: int,
+    discount: bool = True,
+) -> BinCuts:
+    """Find the best cut of each column in each node from sums over all rows."""
+    noise = None
+    if discount:
+        noise = noise_of(sums.squares, sums.total, sums.sizes, sums.mass, objective)
+    d = int(columns[:, 0].max()) + 1
+    cuts = BinCuts.empty(d, len(sums.sizes))
+    room = Scratch.of(0, False, any_factor(columns))
+    choose_cuts(
+        columns,
+        0,
+        len(columns),
+        sums.sizes,
+        node_table(sums.total, sums.mass, sums.spread, noise, objective),
+        objective == "variance",
+        min_leaf,
+        sums.sums.reshape(-1),
+        sums.counts.reshape(-1),
+        None if sums.masses is None else sums.masses.reshape(-1),
+        room.work,
+        room.order,
+        cuts.gain,
+        cuts.bound,
+        cuts.found.reshape(-1),
+    )
+    return cuts

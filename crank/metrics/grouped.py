@@ -1,0 +1,109 @@
+"""Figures of a score with few values on responses that are sorted already: a tree's own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.kernels.leaves import LeafRows, leaf_sums
+from crank.kernels.order import FloatArray, IntArray
+from crank.metrics.figures import IAUC, KENDALL, Figure
+from crank.metrics.inference import Concordance, described, figure_evidence
+from crank.metrics.intervals import spread
+from crank.metrics.pairs import unit_ratio
+from crank.ranks import Ranks
+
+MOST_LEAVES = 512
+"""Values of the score up to which the general way, which sorts, takes longer."""
+
+WIDEST = 2.0**20
+"""Total over smallest weight beyond which differences of sums lose digits."""
+
+
+def leaf_concordance(
+    ranks: Ranks, score_rank: NDArray[np.integer], figures: Sequence[Figure]
+) -> list[Concordance]:
+    """Do what `concordance` does, without sorting anything.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        Of the responses.
+    score_rank : ndarray of int, shape (n,)
+        Rank of the score from 0, in the order of `ranks`; ties share one.
+    figures : sequence of Figure
+        d_τ and the triple IAUC are quick, others go the general way.
+
+    Examples
+    --------
+    >>> from crank.ranks import rank
+    >>> leaf = np.array([0, 1, 0, 2, 2, 1])
+    >>> for found in leaf_concordance(rank(np.arange(6.0)), leaf, [KENDALL, IAUC]):
+    ...     print(found)
+    d_τ 0.7000, se 0.0943, 95% CI [0.3541, 0.9085], n 6
+    IAUC (triple) 0.8500, se 0.0791, 95% CI [0.4690, 0.9732], n 6
+    """
+    n_leaves = int(score_rank.max()) + 1
+    weights = None if ranks.unweighted else ranks.weight
+    if n_leaves > MOST_LEAVES or ranks.total > WIDEST * ranks.weight.min() * len(ranks.row):
+        return [figure.concordance(ranks.y, score_rank, weights) for figure in figures]
+    sample = _LeafSample(ranks, score_rank.astype(np.int64), n_leaves)
+    quick = {KENDALL.name: sample.kendall, IAUC.name: sample.iauc}
+    return [
+        sample.concordance(figure, *quick[figure.name]())
+        if figure.name in quick
+        else figure.concordance(ranks.y, score_rank, weights)
+        for figure in figures
+    ]
+
+
+class _LeafSample:
+    """Sums that d_τ, IAUC and their influences share."""
+
+    def __init__(self, ranks: Ranks, leaf: IntArray, n_leaves: int) -> None:
+        distinct = int(ranks.group[-1]) + 1
+        tied = distinct < len(leaf)
+        first = np.flatnonzero(np.diff(ranks.group, prepend=-1)) if tied else np.arange(len(leaf))
+        self.weight, self.first, self.value = ranks.weight, first, ranks.group if tied else None
+        self.below = ranks.below[first] if tied else ranks.below
+        upto = ranks.upto[first] if tied else ranks.upto
+        self.mass, self.above = upto - self.below, ranks.total - upto
+        # thresholds weigh if there are rows on both sides (theory §3)
+        self.each = self.mass.copy()
+        self.each[[0, -1]] = 0.0
+        self.running = np.cumsum(self.each)
+        rows = LeafRows(leaf, ranks.weight, np.append(first, len(leaf)), n_leaves)
+        self.sums = leaf_sums(rows, self.running - self.each, self.running)
+
+    def at_rows(self, values: FloatArray) -> FloatArray:
+        return values if self.value is None else values[self.value]
+
+    def by_value(self, values: FloatArray) -> FloatArray:
+        return values if self.value is None else np.add.reduceat(values, self.first)
+
+    def concordance(self, figure: Figure, estimate: float, influences: FloatArray) -> Concordance:
+        around = spread(influences, figure_evidence(figure, self.weight, self.mass))
+        return described(figure, estimate, around, len(self.weight), 0.05)
+
+    def kendall(self) -> tuple[float, FloatArray]:
+        pairs = float((self.mass * self.below).sum())
+        rate = unit_ratio(float((self.weight * self.sums.below).sum()), pairs)
+        comparable = self.at_rows(self.below + self.above)
+        won = self.sums.below + self.sums.above
+        return rate, self.weight * (won - rate * comparable) / pairs
+
+    def iauc(self) -> tuple[float, FloatArray]:
+        """Differentiate the mean of the AUC profile; see `crank.metrics.jackknife`."""
+        leaving = self.by_value(self.weight * self.sums.below)
+        change = self.by_value(self.weight * self.sums.above) - leaving
+        around = np.cumsum(change) - change - leaving
+        around[[0, -1]] = 0.0
+        pairs = self.below * self.above
+        total = float((self.each * pairs).sum())
+        mean = unit_ratio(float((self.each * around).sum()), total)
+        lower, higher = self.each * self.above, self.each * self.below
+        expected = pairs + lower.sum() - np.cumsum(lower) + np.cumsum(higher) - higher
+        influence = self.sums.between + self.at_rows(around - mean * expected)
+        return mean, self.weight * influence / total

@@ -1,0 +1,237 @@
+"""What every model can do: rank, be judged, be read, be shipped; short methods call the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from numpy.typing import NDArray
+
+from crank.checks import one_of
+from crank.errors import ModelFileError
+from crank.frames.table import Table
+from crank.growing.matrix import FloatArray
+from crank.records.base import DesignedRecord, ModelRecord
+from crank.records.kinds import reader
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from crank.metrics.figures import Figure
+    from crank.report.summary import Summary
+
+Unknown = Literal["error", "missing"]
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RankingModel(ModelRecord):
+    """A fitted ranking model of any kind; never changed once it is made."""
+
+    def predict(
+        self, data: Any, type: str = "score", *, unknown: Unknown = "error"
+    ) -> NDArray[Any]:
+        """Rank new data.
+
+        Parameters
+        ----------
+        data : data frame
+            With the raw columns of the formula's right side.
+        type : str
+            "score" (higher is better), or another of `predictions`. A tree has "leaf", 0 for the
+            best; "quantile", the mean position of the leaf's training responses in their
+            distribution, 0 to 1; "median", their median; "lower" and "upper", their quartiles:
+            half of the leaf's training responses lie between them.
+        unknown : {"error", "missing"}
+            What to do with a category level that training did not have.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        one_of("type", type, self.predictions)
+        one_of("unknown", unknown, ("error", "missing"))
+        return self.values(Table.read(data), type, unknown)
+
+    def update(self, data: Any, formula: str | None = None, **changes: Any) -> Self:
+        """Fit again, with the arguments of this model's call except those that are changed.
+
+        Parameters
+        ----------
+        data : data frame
+            A model keeps no data: the same again, or others.
+        formula : str, optional
+            A dot is the old side, as in R: ``". ~ . + z"``; ``". - x"`` changes the right side.
+        **changes
+            Arguments of the function that made the model, such as ``max_depth``. Weights and
+            subsets that were arrays, and learners that are not installed, must be given again.
+
+        Returns
+        -------
+        RankingModel
+            A new model, not pruned by hand even if this one was.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, _ = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", prune=None)
+        >>> print(m.update(train.frame, ". + I(x ** 2)", max_depth=2).call)
+        crank.fit(data, 'y ~ x + I(x ** 2)', criterion='kendall', max_depth=2, prune=None)
+        """
+        from crank.models.updating import update
+
+        model: Self = update(self, data, formula, changes)
+        return model
+
+    def tidy(self) -> pd.DataFrame:
+        """Return the parts of the model as a table: of a tree its leaves, best first."""
+        table: pd.DataFrame = reader(self.kind, "report").tidy(self)
+        return table
+
+    def glance(self) -> pd.DataFrame:
+        """Return one row that describes the whole model.
+
+        Columns: formula, n, n_dropped, what its kind adds (for a tree criterion, learner, depth,
+        n_leaves, leaf_order, pruned); iauc, kendall (training) and cv_iauc, cv_kendall
+        (cross-validated), each followed by its standard error (…_se); missing where they were not
+        computed.
+        """
+        table: pd.DataFrame = reader(self.kind, "report").glance(self)
+        return table
+
+    def importance(self, metric: str | Figure | None = None) -> pd.DataFrame:
+        """Return each term's share of what the model achieves on its training data.
+
+        Columns: term, importance, share. Of a tree, the importance sums to Kendall's τ of the
+        tree, or to 2 IAUC − 1 (theory §5). Rows of one leaf have equal scores, and τ with tied
+        scores, over the pairs with different responses, is Somers' D. Where its leaves are
+        ordered by rank, what that adds to the order from left to right has a row of its own.
+        """
+        table: pd.DataFrame = reader(self.kind, "report").importance(self, metric)
+        return table
+
+    def augment(self, data: Any, *, unknown: Unknown = "error") -> Any:
+        """Return the data with the model's predictions added as .score, .leaf and so on.
+
+        A frame of the kind that came in goes out.
+        """
+        from crank.report.augment import augmented
+
+        return augmented(self, data, unknown)
+
+    def summary(self) -> Summary:
+        """Describe the model as R would; print it."""
+        summary: Summary = reader(self.kind, "report").summary(self)
+        return summary
+
+    def evaluate(
+        self,
+        data: Any,
+        *,
+        weights: Any = None,
+        groups: Any = None,
+        alpha: float = 0.05,
+        unknown: Unknown = "error",
+    ) -> pd.DataFrame:
+        """Judge the model on data that it has not seen.
+
+        Parameters
+        ----------
+        data : data frame
+        weights : str or array-like, optional
+            Case weights: a column's name or one number a row.
+        groups : str or array-like, optional
+            Rows that belong together, by a column's name or one label a row; standard errors are
+            clustered by group.
+        alpha : float
+            One minus the confidence level.
+        unknown : {"error", "missing"}
+            What to do with category levels that training did not have.
+
+        Returns
+        -------
+        DataFrame
+            A row for each of kendall, iauc and iauc_uniform: estimate, se, ci_low, ci_high, n.
+        """
+        from crank.judging.evaluate import evaluate
+
+        return evaluate(self, data, weights=weights, groups=groups, alpha=alpha, unknown=unknown)
+
+    def permutation_importance(self, data: Any, **options: Any) -> pd.DataFrame:
+        """Shuffle each column in turn; see `crank.judging.permutation.permutation_importance`."""
+        from crank.judging.permutation import permutation_importance
+
+        return permutation_importance(self, data, **options)
+
+    def plot_iroc(self, data: Any, **options: Any) -> Axes:
+        """Draw the IROC curve on new data; see `crank.report.plots.plot_iroc`."""
+        from crank.report.plots import plot_iroc
+
+        return plot_iroc(self, data, **options)
+
+    def plot_profile(self, data: Any, **options: Any) -> Axes:
+        """Draw the AUC at each threshold of y; see `crank.report.plots.plot_profile`."""
+        from crank.report.plots import plot_profile
+
+        return plot_profile(self, data, **options)
+
+    def plot_importance(self, **options: Any) -> Axes:
+        """Draw the terms' shares; see `crank.report.plots.plot_importance`."""
+        from crank.report.plots import plot_importance
+
+        return plot_importance(self, **options)
+
+    def plot_score(self, feature: str, data: Any, **options: Any) -> Axes:
+        """Draw the score over one feature; see `crank.report.plots.plot_score`."""
+        from crank.report.plots import plot_score
+
+        return plot_score(self, feature, data, **options)
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """Write the model as JSON into a file, or return the text (see `crank.load`)."""
+        from crank.export.json import to_json
+
+        return to_json(self, path)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read a model of this class from the text that `to_json` returned."""
+        from crank.models.loading import from_json
+
+        model = from_json(text)
+        if not isinstance(model, cls):
+            raise ModelFileError(
+                f"it is a {type(model).__name__}, not a {cls.__name__}. Use crank.from_json."
+            )
+        return model
+
+    def to_onnx(self, path: str | Path | None = None, **options: Any) -> bytes | None:
+        """Write the model as ONNX into a file, or return its content; see `crank.export.onnx`."""
+        from crank.export.onnx import to_onnx
+
+        return to_onnx(self, path, **options)
+
+    def to_sql(self, dialect: str = "duckdb", **options: Any) -> str:
+        """Write the model as SQL, if its kind has such a form; see `crank.export.sql.tree`."""
+        text: str = reader(self.kind, "sql").to_sql(self, dialect, **options)
+        return text
+
+    def __str__(self) -> str:
+        text: str = reader(self.kind, "report").text(self)
+        return text
+
+    def __repr__(self) -> str:
+        about: str = reader(self.kind, "report").headline(self)
+        return f"<{type(self).__name__} {self.formula!r}: {about}, n = {self.training.n}>"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class DesignedModel(RankingModel, DesignedRecord):
+    """A model with one design matrix."""
+
+    def design_matrix(self, data: Any, *, unknown: Unknown = "error") -> FloatArray:
+        """Build the design of new data, as it was built in training."""
+        one_of("unknown", unknown, ("error", "missing"))
+        return self.matrix(Table.read(data), unknown)

@@ -1,0 +1,128 @@
+"""The linear model: `crank.linear` makes it; its own verbs read coefficients and test terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from crank.errors import DataError, OptionError
+from crank.kernels.links import LINKS
+from crank.models.base import DesignedModel, Unknown
+from crank.rankers.linear import LinearRanker
+from crank.records.linear import LinearRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class LinearModel(DesignedModel, LinearRecord):
+    """A linear ranker with its formula; made by `crank.linear`, never changed afterwards.
+
+    Attributes
+    ----------
+    formula : str
+    response : ResponseSpec
+        How raw columns become the response.
+    design : DesignSpec
+        How raw columns become design columns.
+    ranker : LinearRanker
+        Coefficients, their covariance and what is known of the columns.
+    training : TrainingInfo
+
+    Examples
+    --------
+    >>> import crank
+    >>> sample = crank.datasets.regression(300, p=5, noise=1.0, random_state=0).frame
+    >>> m = crank.linear(sample, "y ~ x1 + x2")
+    >>> m
+    <LinearModel 'y ~ x1 + x2': 2 coefficients, logit, n = 300>
+    >>> m.vcov().shape
+    (2, 2)
+    """
+
+    ranker: LinearRanker
+
+    def predict(
+        self,
+        data: Any,
+        type: str = "score",
+        *,
+        reference: Any = None,
+        unknown: Unknown = "error",
+    ) -> NDArray[Any]:
+        """Rank new data.
+
+        Parameters
+        ----------
+        data : data frame
+            With the raw columns of the formula's right side.
+        type : {"score", "probability"}
+            The linear predictor, 0 for the average training row; or the probability of ranking
+            above a random training row, or above the reference row if there is one.
+        reference : data frame of one row, or a mapping of column names to values, optional
+        unknown : {"error", "missing"}
+            What to do with a category level that training did not have.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        if reference is None:
+            return super().predict(data, type, unknown=unknown)
+        if type != "probability":
+            raise OptionError(f"reference= is for type='probability'; got type={type!r}.")
+        if isinstance(reference, Mapping):
+            reference = {name: [value] for name, value in reference.items()}
+        other = super().predict(reference, unknown=unknown)
+        if len(other) != 1:
+            raise DataError(
+                f"reference has {len(other)} rows. Give one, as in reference=df.iloc[[0]]."
+            )
+        link = LINKS[self.options.link]
+        return link.probability(super().predict(data, unknown=unknown) - other)
+
+    def coefficients(self, *, alpha: float = 0.05) -> pd.DataFrame:
+        """Return a row for each column of the design, missing where it has no coefficient.
+
+        Columns: term, estimate, std_error, z, pvalue, ci_low, ci_high; with the logit link odds,
+        odds_low and odds_high: the odds that of two rows that differ by one unit of the column
+        and in nothing else, the one with more ranks above. With the probit link probability,
+        probability_low and probability_high say the same.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the confidence level.
+        """
+        from crank.report.coefficients import coefficients
+
+        return coefficients(self, alpha)
+
+    def vcov(self) -> pd.DataFrame:
+        """Return the covariance of the coefficients, by the columns' names."""
+        from crank.report.coefficients import vcov
+
+        return vcov(self)
+
+    def anova(self, other: LinearModel | None = None) -> pd.DataFrame:
+        """Test terms by Wald's statistic, which needs no likelihood.
+
+        Parameters
+        ----------
+        other : LinearModel, optional
+            A model of the same rows whose columns are among those of this one, or the other way
+            round: all columns that only one of them has are tested together. Without it each term
+            of the formula is tested, given all others.
+
+        Returns
+        -------
+        DataFrame
+            Columns term, df, chi2, pvalue.
+        """
+        from crank.report.coefficients import nested_test, term_tests
+
+        return term_tests(self) if other is None else nested_test(self, other)

@@ -1,0 +1,1 @@
+"""Rankers: what turns a design matrix into scores. Frozen data, one file a kind."""

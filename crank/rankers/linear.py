@@ -1,0 +1,122 @@
+"""The linear ranker: a weighted sum of columns, and how sure its coefficients are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.checks import at_least, one_of
+from crank.growing.matrix import FloatArray
+from crank.kernels.links import LINKS
+from crank.rankers.base import Ranker
+
+
+@dataclass(frozen=True)
+class LinearOptions:
+    """How a linear ranker is fitted.
+
+    Attributes
+    ----------
+    link : {"logit", "probit"}
+        From the difference of two scores to the probability that the first ranks above.
+    penalty : float
+        Ridge: what is added to the mean loss of a pair is half of it times the sum of squares of
+        the coefficients, those of columns in units of their standard deviation.
+    """
+
+    link: Literal["logit", "probit"] = "logit"
+    penalty: float = 0.0
+
+    def __post_init__(self) -> None:
+        one_of("link", self.link, tuple(LINKS))
+        object.__setattr__(self, "penalty", at_least("penalty", self.penalty, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRanker(Ranker):
+    """A score that is linear in the columns of the design; 0 is the average training row.
+
+    Attributes
+    ----------
+    options : LinearOptions
+    coef : ndarray of shape (p,)
+        NaN for columns that were left out: constant ones, and linear combinations of others.
+    vcov : ndarray of shape (p, p)
+        Covariance of the coefficients, NaN like them.
+    centre : ndarray of shape (p,)
+        Mean of each column in training.
+    covariance : ndarray of shape (p, p)
+        Of the columns in training.
+    reference, share : ndarray of shape (k,)
+        Training scores in increasing order, at most 256 of them, and the share of rows that each
+        stands for.
+    n_groups : int or None
+        Independent groups of rows, if standard errors are clustered.
+    """
+
+    kind: ClassVar[str] = "linear"
+    predictions: ClassVar[tuple[str, ...]] = ("score", "probability")
+
+    options: LinearOptions
+    coef: NDArray[np.float64]
+    vcov: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    reference: NDArray[np.float64]
+    share: NDArray[np.float64]
+    n_groups: int | None = None
+
+    @property
+    def made_by(self) -> str:
+        """Name it in messages."""
+        return "a linear ranker"
+
+    @cached_property
+    def estimated(self) -> NDArray[np.bool_]:
+        """Which columns have a coefficient."""
+        return np.asarray(~np.isnan(self.coef))
+
+    @cached_property
+    def std_error(self) -> NDArray[np.float64]:
+        """Standard errors of the coefficients."""
+        return np.asarray(np.sqrt(np.diagonal(self.vcov)))
+
+    @cached_property
+    def spread(self) -> NDArray[np.float64]:
+        """Standard deviation of each column in training."""
+        return np.asarray(np.sqrt(np.diagonal(self.covariance)))
+
+    def predict(self, X: FloatArray, type: str = "score") -> NDArray[Any]:
+        """Return the score of each row, or how probably it ranks above a random training row."""
+        score = linear_score(X, self.coef, self.centre)
+        return score if type == "score" else self.above_training(score)
+
+    def above_training(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probability of ranking above a random training row."""
+        link, found = LINKS[self.options.link], np.empty(len(score))
+        rows = max(1, 2**17 // len(self.reference))
+        for k in range(0, len(score), rows):
+            part = score[k : k + rows, None] - self.reference
+            found[k : k + rows] = link.probability(part) @ self.share
+        return found
+
+
+def linear_score(
+    X: FloatArray, coef: NDArray[np.float64], centre: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Sum column by column: a row's score does not depend on the rows beside it.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 5.0], [2.0, 5.0]])
+    >>> linear_score(X, np.array([3.0, np.nan]), np.array([1.0, 5.0])).tolist()
+    [0.0, 3.0]
+    """
+    score = np.zeros(len(X))
+    for k in np.flatnonzero(~np.isnan(coef)).tolist():
+        score += coef[k] * (X[:, k].astype(np.float64, copy=False) - centre[k])
+    return score

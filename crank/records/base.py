@@ -1,0 +1,117 @@
+"""A fitted model as plain data: how raw columns become scores, and what is known of the fit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.design.response import ResponseSpec
+from crank.design.spec import DesignSpec, Variable
+from crank.errors import DataError
+from crank.frames.table import Table
+from crank.growing.matrix import FloatArray
+from crank.rankers.base import Ranker
+from crank.records.call import Call
+from crank.records.provenance import TrainingInfo
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ModelRecord(ABC):
+    """What every kind of model is: a formula, a response, and scores of raw columns.
+
+    Attributes
+    ----------
+    formula : str
+    response : ResponseSpec
+        How raw columns become the response.
+    training : TrainingInfo
+    call : Call, optional
+        What the user asked for; None if an older file does not say.
+    """
+
+    kind: ClassVar[str]
+    """Name of the kind in `crank.records.kinds` and in model files."""
+
+    formula: str
+    response: ResponseSpec
+    training: TrainingInfo
+    call: Call | None = None
+
+    @property
+    @abstractmethod
+    def designs(self) -> tuple[DesignSpec, ...]:
+        """The design, or that of each member of a blend."""
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The raw columns of the formula's right side that a score needs."""
+        found = {
+            variable.name: variable for design in self.designs for variable in design.variables
+        }
+        return tuple(found.values())
+
+    @property
+    def asked(self) -> Call:
+        """The call that made it; of an older file, what is known of the call."""
+        return self.call or Call("crank.fit", self.formula)
+
+    @property
+    @abstractmethod
+    def predictions(self) -> tuple[str, ...]:
+        """What `values` can give, the score first."""
+
+    @abstractmethod
+    def values(self, table: Table, type: str = "score", unknown: str = "error") -> NDArray[Any]:
+        """Score the rows of a table, or give what else a prediction of this kind offers."""
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class DesignedRecord(ModelRecord):
+    """A model with one design: raw columns → design matrix → ranker.
+
+    Attributes
+    ----------
+    design : DesignSpec
+        How raw columns become design columns.
+    ranker : Ranker
+    """
+
+    design: DesignSpec
+    ranker: Ranker
+
+    @property
+    def designs(self) -> tuple[DesignSpec, ...]:
+        """Its one design."""
+        return (self.design,)
+
+    @property
+    def predictions(self) -> tuple[str, ...]:
+        """What the ranker can give."""
+        return self.ranker.predictions
+
+    def matrix(self, table: Table, unknown: str = "error") -> FloatArray:
+        """Build the design of new data, as it was built in training."""
+        X = self.design.matrix(table, unknown=unknown)
+        if not self.ranker.takes_missing:
+            refuse_missing(X, self.design, self.ranker.made_by)
+        return X
+
+    def values(self, table: Table, type: str = "score", unknown: str = "error") -> NDArray[Any]:
+        """Build the design and ask the ranker."""
+        return self.ranker.predict(self.matrix(table, unknown), type)
+
+
+def refuse_missing(X: FloatArray, design: DesignSpec, made_by: str) -> None:
+    """Raise if what takes no missing values would meet some."""
+    missing = np.isnan(X)
+    if missing.any():
+        column = int(np.flatnonzero(missing.any(axis=0))[0])
+        raise DataError(
+            f"column {design.names[column]!r} is missing in {int(missing[:, column].sum())} of "
+            f"{len(X)} rows, and {made_by} takes no missing values. Drop those rows, "
+            "fill them, or use a learner that takes them (see crank.learners())."
+        )

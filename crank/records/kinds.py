@@ -1,0 +1,83 @@
+"""The table of kinds: the only place that knows every kind of model.
+
+Names, not imports: a reader is loaded when a model of its kind is read.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from crank.errors import NotExportableError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Where the class and the readers of one kind of model live.
+
+    Attributes
+    ----------
+    model : str
+        ``"module:class"``, a `crank.records.base.ModelRecord` with verbs.
+    fit : str
+        ``"module:function"``, which makes a model of data and a formula.
+    readers : mapping
+        By what they write ("report", "json", "onnx", "sql"), the modules that read this kind.
+    """
+
+    model: str
+    fit: str
+    readers: Mapping[str, str]
+
+
+KINDS: dict[str, Kind] = {
+    "tree": Kind(
+        model="crank.models.tree:TreeModel",
+        fit="crank.api:fit",
+        readers={
+            "report": "crank.report.tree",
+            "json": "crank.export.json.tree",
+            "onnx": "crank.export.onnx.tree",
+            "sql": "crank.export.sql.tree",
+        },
+    ),
+    "linear": Kind(
+        model="crank.models.linear:LinearModel",
+        fit="crank.api:linear",
+        readers={
+            "report": "crank.report.linear",
+            "json": "crank.export.json.linear",
+            "onnx": "crank.export.onnx.linear",
+        },
+    ),
+}
+
+
+def model_class(kind: str) -> Any:
+    """Load the class of a kind's models."""
+    return _named(KINDS[kind].model)
+
+
+def fitting_function(kind: str) -> Any:
+    """Load the function that fits models of a kind."""
+    return _named(KINDS[kind].fit)
+
+
+def _named(target: str) -> Any:
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def reader(kind: str, what: str) -> ModuleType:
+    """Load the module that writes something of a kind's models, or reads it back."""
+    name = KINDS[kind].readers.get(what)
+    if name is None:
+        able = [other for other, entry in KINDS.items() if what in entry.readers]
+        raise NotExportableError(
+            f"a model of kind {kind!r} cannot be written as {what}. Kinds that can: "
+            f"{', '.join(able)}."
+        )
+    return importlib.import_module(name)

@@ -1,0 +1,36 @@
+"""What is kept of the training data: counts and figures, not rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from crank.rankers.validation import Estimate
+
+
+@dataclass(frozen=True)
+class TrainingInfo:
+    """What a model remembers of its training.
+
+    Attributes
+    ----------
+    n, n_dropped : int
+        Rows used, and rows left out because of missing values.
+    weighted : bool
+    figures, crossvalidated : dict of Estimate
+        By name of the figure. The first are optimistic: the ranker has seen these rows.
+    missing : mapping of str to int, optional
+        Missing values of each predictor, in the rows used and dropped together; None if an older
+        file does not say.
+    n_groups : int or None
+        Groups of rows that folds kept whole and errors are clustered by; None if rows are
+        independent.
+    """
+
+    n: int
+    n_dropped: int
+    weighted: bool
+    figures: Mapping[str, Estimate]
+    crossvalidated: Mapping[str, Estimate]
+    missing: Mapping[str, int] | None = None
+    n_groups: int | None = None

@@ -1,0 +1,116 @@
+"""Coefficients of a linear model as tables, and Wald tests of terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from crank.errors import DataError, listed
+from crank.kernels.links import LINKS
+from crank.metrics.inference import check_alpha
+from crank.metrics.student import SMALLEST, quantile, two_sided
+from crank.records.linear import LinearRecord
+
+ODDS = {"logit": "odds", "probit": "probability"}
+"""What one unit of a column changes, by link: odds, or a probability."""
+
+
+def coefficients(model: LinearRecord, alpha: float = 0.05) -> pd.DataFrame:
+    """Tabulate the coefficients; see `LinearModel.coefficients`."""
+    check_alpha(alpha)
+    ranker, link = model.ranker, model.options.link
+    estimate, se = ranker.coef, ranker.std_error
+    reach = quantile(1.0 - alpha / 2.0, math.inf) * se
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = estimate / se
+    table = pd.DataFrame(
+        {
+            "term": model.design.names,
+            "estimate": estimate,
+            "std_error": se,
+            "z": z,
+            "pvalue": [math.nan if math.isnan(t) else two_sided(t, math.inf) for t in z.tolist()],
+            "ci_low": estimate - reach,
+            "ci_high": estimate + reach,
+        }
+    )
+    for end, name in (("estimate", ""), ("ci_low", "_low"), ("ci_high", "_high")):
+        table[ODDS[link] + name] = one_unit(table[end].to_numpy(), link)
+    return table
+
+
+def one_unit(difference: NDArray[np.float64], link: str) -> NDArray[np.float64]:
+    """Odds, or probability, of ranking above a row whose score is lower by a difference."""
+    if link == "logit":
+        with np.errstate(over="ignore"):
+            return np.exp(difference)
+    return LINKS[link].probability(difference)
+
+
+def vcov(model: LinearRecord) -> pd.DataFrame:
+    """Tabulate the covariance of the coefficients; see `LinearModel.vcov`."""
+    names = list(model.design.names)
+    return pd.DataFrame(model.ranker.vcov, index=names, columns=names)
+
+
+def term_tests(model: LinearRecord) -> pd.DataFrame:
+    """Test each term of the formula given all others."""
+    terms = np.array(model.design.terms, dtype=object)
+    rows = [(term, *wald(model, terms == term)) for term in dict.fromkeys(terms)]
+    return pd.DataFrame(rows, columns=["term", "df", "chi2", "pvalue"])
+
+
+def nested_test(model: LinearRecord, other: LinearRecord) -> pd.DataFrame:
+    """Test all columns that the larger of two models has and the smaller has not."""
+    if not isinstance(other, LinearRecord):
+        raise DataError(f"anova compares linear models; got a {type(other).__name__}.")
+    large, small = sorted((model, other), key=lambda one: -len(_columns(one)))
+    extra = [name for name in _columns(small) if name not in _columns(large)]
+    if extra:
+        raise DataError(
+            f"the models are not nested: each has columns that the other lacks, such as "
+            f"{listed(map(repr, extra), 3)}. crank.compare judges any two models on new data."
+        )
+    if (large.response, large.training.n) != (small.response, small.training.n):
+        raise DataError(
+            f"the models are not fitted to the same rows and response: {small.response.name!r} of "
+            f"{small.training.n} rows, {large.response.name!r} of {large.training.n}. Drop rows "
+            "with missing values before both fits."
+        )
+    new = [name for name in _columns(large) if name not in _columns(small)]
+    tested = np.isin(np.array(large.design.names), new)
+    terms = dict.fromkeys(np.array(large.design.terms, dtype=object)[tested])
+    rows = [(" + ".join(terms), *wald(large, tested))]
+    return pd.DataFrame(rows, columns=["term", "df", "chi2", "pvalue"])
+
+
+def _columns(model: LinearRecord) -> Sequence[str]:
+    aliased = set(model.aliased)
+    return [name for name in model.design.names if name not in aliased]
+
+
+def wald(model: LinearRecord, columns: NDArray[np.bool_]) -> tuple[int, float, float]:
+    """Test whether the coefficients of some columns are all 0.
+
+    Returns
+    -------
+    df : int
+        How many of them can be told apart.
+    chi2, pvalue : float
+        NaN if there is none.
+    """
+    from scipy.special import chdtrc
+
+    tested = np.flatnonzero(columns & model.ranker.estimated)
+    estimate = model.ranker.coef[tested] * model.ranker.spread[tested]
+    scale = np.outer(model.ranker.spread[tested], model.ranker.spread[tested])
+    spread = model.ranker.vcov[np.ix_(tested, tested)] * scale
+    df = int(np.linalg.matrix_rank(spread, hermitian=True)) if len(tested) else 0
+    if df == 0:
+        return 0, math.nan, math.nan
+    chi2 = float(estimate @ np.linalg.pinv(spread, hermitian=True) @ estimate)
+    return df, chi2, max(float(chdtrc(df, chi2)), SMALLEST)

@@ -1,0 +1,155 @@
+"""What people read of a linear model: summary, tables, text."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from crank.errors import OptionError, listed
+from crank.metrics.figures import Figure, figures
+from crank.records.linear import LinearRecord
+from crank.report.coefficients import ODDS, coefficients, term_tests
+from crank.report.summary import (
+    Section,
+    Summary,
+    data_text,
+    figure_rows,
+    fit_section,
+    missing_text,
+)
+
+READING = {
+    "logit": "exp(estimate): odds that, of two rows alike but for one unit of the column, the one "
+    "with more of it ranks above.",
+    "probit": "P(above): probability that, of two rows alike but for one unit of the column, the "
+    "one with more of it ranks above.",
+}
+SHOWN = {
+    "std_error": "std.error",
+    "pvalue": "P>|z|",
+    "odds": "exp(estimate)",
+    "probability": "P(above)",
+}
+
+
+def tidy(model: LinearRecord) -> pd.DataFrame:
+    """Tabulate the coefficients; see `LinearModel.coefficients`."""
+    return coefficients(model)
+
+
+def glance(model: LinearRecord) -> pd.DataFrame:
+    """Describe the model in one row."""
+    ranker, training = model.ranker, model.training
+    row: dict[str, object] = {
+        "formula": model.formula,
+        "n": training.n,
+        "n_dropped": training.n_dropped,
+        "link": model.options.link,
+        "penalty": model.options.penalty,
+        "n_coefficients": int(ranker.estimated.sum()),
+        "n_groups": pd.NA if ranker.n_groups is None else ranker.n_groups,
+    }
+    sources = (("", training.figures), ("cv_", training.crossvalidated))
+    for prefix, known in sources:
+        for name in (figure.name for figure in figures(of_trees=True)):
+            found = known.get(name)
+            row[prefix + name] = found.estimate if found else np.nan
+            row[f"{prefix}{name}_se"] = found.se if found else np.nan
+    return pd.DataFrame([row]).astype({"n_groups": "Int64"})
+
+
+def importance(model: LinearRecord, metric: str | Figure | None = None) -> pd.DataFrame:
+    """Give each term the standard deviation of its part of the score over the training rows.
+
+    For a term of one column that is |coefficient| times the column's standard deviation.
+    """
+    _refuse(metric)
+    ranker = model.ranker
+    coef = np.where(ranker.estimated, ranker.coef, 0.0)
+    terms = np.array(model.design.terms, dtype=object)
+    names = list(dict.fromkeys(model.design.terms))
+    sizes = []
+    for name in names:
+        part = np.where(terms == name, coef, 0.0)
+        sizes.append(math.sqrt(max(float(part @ ranker.covariance @ part), 0.0)))
+    table = pd.DataFrame({"term": names, "importance": sizes})
+    table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+    whole = table["importance"].sum()
+    table["share"] = table["importance"] / whole if whole else 0.0
+    return table
+
+
+def achieved(model: LinearRecord, metric: str | Figure | None = None) -> str:
+    """Say what the importances share out."""
+    _refuse(metric)
+    return "the terms' standard deviations in the score"
+
+
+def _refuse(metric: object) -> None:
+    if metric is not None:
+        raise OptionError(
+            f"metric={metric!r} is not allowed: importance in a linear model is the standard "
+            "deviation of a term's part of the score. permutation_importance takes a metric."
+        )
+
+
+def short_name(model: LinearRecord) -> str:
+    """Name the model beside others."""
+    return f"linear, {model.options.link}"
+
+
+def headline(model: LinearRecord) -> str:
+    """Describe the model in a few words."""
+    count = int(model.ranker.estimated.sum())
+    penalised = f", penalty {model.options.penalty:g}" if model.options.penalty else ""
+    return f"{count} coefficient{'s' * (count != 1)}, {model.options.link}{penalised}"
+
+
+def text(model: LinearRecord) -> str:
+    """Print the coefficients as R prints those of a glm."""
+    names, values = model.design.names, model.ranker.coef.tolist()
+    shown = ["NA" if np.isnan(value) else f"{value:.4g}" for value in values]
+    wide = max(map(len, names))
+    lines = [f"  {name.ljust(wide)}  {value:>10}" for name, value in zip(names, shown, strict=True)]
+    head = f"Linear ranker ({model.options.link}): {model.formula}\nn = {model.training.n}"
+    return "\n".join([head, "", "Coefficients:", *lines])
+
+
+def summary(model: LinearRecord) -> Summary:
+    """Collect the sections: call, data, coefficients, terms, fit, importance."""
+    sections = [
+        Section("Call", (str(model.asked),)),
+        Section("Data", tuple(filter(None, (data_text(model), missing_text(model))))),
+        coefficient_section(model),
+    ]
+    if len(set(model.design.terms)) < len(model.design.terms):
+        tests = term_tests(model).rename(columns={"pvalue": "P>chi2"})
+        sections.append(Section("Terms (Wald tests)", table=tests))
+    sections.append(fit_section(figure_rows(model)))
+    sections.append(
+        Section(
+            "Variable importance",
+            table=importance(model),
+            note="Standard deviation of the term's part of the score, over the training rows.",
+        )
+    )
+    return Summary(tuple(sections))
+
+
+def coefficient_section(model: LinearRecord) -> Section:
+    """Show the coefficients in the manner of R's ``summary.glm``."""
+    table = coefficients(model)
+    known = table[model.ranker.estimated]
+    unit = ODDS[model.options.link]
+    shown = known.drop(columns=["ci_low", "ci_high"]).rename(
+        columns=SHOWN | {f"{unit}_low": "2.5%", f"{unit}_high": "97.5%"}
+    )
+    lines: tuple[str, ...] = ()
+    if model.aliased:
+        lines = (f"not estimated (constant, or a combination of others): {listed(model.aliased)}",)
+    note = READING[model.options.link]
+    if model.options.penalty:
+        note += " The penalty shrinks estimates towards 0; their errors do not count that bias."
+    return Section("Coefficients", lines, table=shown, note=note)

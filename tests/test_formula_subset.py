@@ -1,0 +1,79 @@
+"""Subsets by a condition: the formula's expressions, missing counted as false."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import crank
+from crank.errors import DataError, FormulaError
+from crank.formula import read_subset
+from crank.frames.table import Table
+
+DATA = {
+    "age": [30.0, 95, None, 60],
+    "sex": ["f", "f", "m", None],
+    "ok": [True, False, True, True],
+    "day": [dt.date(2020, 1, k) for k in (1, 2, 3, 4)],
+    "my age": [1, 2, 3, 4],
+}
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("age < 90", [0, 3]),
+        ("age < 90 & sex == 'f'", [0]),
+        ("age < 90 | ok", [0, 3]),
+        ("ok", [0, 2, 3]),
+        ("!ok", [1]),
+        ("not (sex == 'f')", [2]),
+        ("sex %in% c('m', 'x')", [2]),
+        ("30 < age <= 95", [1, 3]),
+        ("day >= as.Date('2020-01-03')", [2, 3]),
+        ("`my age` %% 2 == 0", [1, 3]),
+        ("log(age) > 4 and ok", [3]),
+        ("age > mean_age", [1]),
+    ],
+)
+def test_rows_are_chosen_as_rs_subset_does(condition, rows):
+    """R: which(with(d, …)); a missing value is not true."""
+    for data in (DATA, pd.DataFrame(DATA), pl.DataFrame(DATA)):
+        mask = read_subset(condition, Table.read(data), context={"mean_age": 61})
+        assert mask.dtype == np.bool_
+        assert np.flatnonzero(mask).tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("condition", "error", "message"),
+    [
+        ("age", FormulaError, r"the subset 'age' is not a condition"),
+        ("age + 1", FormulaError, r"not a condition"),
+        ("age <", FormulaError, r"the subset 'age <' cannot be read.*Write it as 'age < 90'"),
+        ("agee < 3", DataError, r"column 'agee' .*Did you mean 'age'\?"),
+        ("C(sex)", FormulaError, r"not a condition"),
+        ("", FormulaError, r"the subset '' cannot be read: it is empty"),
+        ("age ~ sex", FormulaError, r"cannot stand|cannot be read"),
+    ],
+)
+def test_conditions_that_make_no_sense_are_refused(condition, error, message):
+    with pytest.raises(error, match=message):
+        read_subset(condition, Table.read(DATA))
+
+
+def test_fit_takes_a_condition():
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"x": rng.normal(size=300), "w": rng.uniform(1, 2, 300)})
+    data["y"] = data["x"] + rng.normal(size=300)
+    chosen = (data["x"] < 0.5).to_numpy()
+    by_text = crank.fit(data, "y ~ x", subset="x < 0.5", weights="w", max_depth=3, prune=None)
+    by_mask = crank.fit(data, "y ~ x", subset=chosen, weights="w", max_depth=3, prune=None)
+    assert by_text.training.n == chosen.sum()
+    np.testing.assert_array_equal(by_text.predict(data), by_mask.predict(data))
+
+
+def test_data_and_formula_in_the_wrong_order_are_told_apart():
+    with pytest.raises(DataError, match=r"looks like a formula. The data comes first.*fit\(data, "):
+        crank.fit("y ~ x", {"y": [1, 2], "x": [1, 2]})

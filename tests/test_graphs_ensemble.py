@@ -1,0 +1,105 @@
+"""Tables of nodes as ONNX: rows reach the leaves that the table finds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from crank.graphs.ensemble import leaf_numbers, leaf_sums
+from crank.graphs.graph import Element, Graph
+from crank.graphs.runtime import session
+from crank.kernels.descent import NodeTable
+
+COLUMNS = 5
+
+
+class Design:
+    """The columns of one input."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.x = graph, graph.input("x", Element.DOUBLE, COLUMNS)
+
+    def columns(self, indices: tuple[int, ...]) -> str:
+        return self.graph.op("Gather", self.x, np.array(indices), axis=1)
+
+
+def complete_trees(n_trees: int, depth: int, seed: int) -> NodeTable:
+    """Complete trees that read columns 1, 3 and 4; some nodes ask only for missing values."""
+    rng = np.random.default_rng(seed)
+    size = 2 ** (depth + 1) - 1
+    own = np.arange(size)
+    leaf = own >= size // 2
+    tables = [
+        NodeTable(
+            rng.choice([1, 3, 4], size),
+            np.where(rng.random(size) < 0.1, np.inf, rng.normal(size=size).round(1)),
+            np.where(leaf, own, 2 * own + 1),
+            np.where(leaf, own, 2 * own + 2),
+            rng.random(size) < 0.5,
+            rng.normal(size=size),
+            np.zeros(1, dtype=np.intp),
+        )
+        for _ in range(n_trees)
+    ]
+    return NodeTable.joined(tables)
+
+
+def sample(n: int = 400) -> np.ndarray:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(n, COLUMNS)).round(1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X
+
+
+def run(graph: Graph, result: str, width: int, X: np.ndarray, element=Element.DOUBLE):
+    names = [f"result {k}" for k in range(width)]
+    graph.op("Split", result, out=names, axis=1, num_outputs=width)
+    for name in names:
+        graph.output(name, element)
+    return np.hstack(session(graph.serialise({}, "")).run(names, {"x": X}))
+
+
+@pytest.mark.parametrize("depth", [0, 1, 5])
+def test_leaf_numbers_are_those_of_the_descent(depth):
+    nodes = complete_trees(3, depth, seed=depth)
+    nodes = replace(nodes, value=np.arange(len(nodes.column)))
+    graph, X = Graph(), sample()
+    found = leaf_numbers(graph, graph.input("x", Element.DOUBLE, COLUMNS), nodes)
+    wanted = [replace(nodes, roots=nodes.roots[[k]]).sum(X) for k in range(3)]
+    assert np.array_equal(run(graph, found, 3, X, Element.FLOAT), np.transpose(wanted))
+
+
+@pytest.mark.parametrize("sizes", [[1], [3], [1, 4, 2]])
+def test_sums_are_those_of_the_tables(sizes):
+    tables = [complete_trees(n, 1 + k, seed=k) for k, n in enumerate(sizes)]
+    graph, X = Graph(), sample()
+    graph.attach(Design(graph))
+    found = run(graph, leaf_sums(graph, tables), len(sizes), X)
+    wanted = np.transpose([table.sum(X) for table in tables])
+    np.testing.assert_allclose(found, wanted, rtol=1e-14, atol=1e-14)
+
+
+def test_only_columns_that_are_compared_are_asked_for():
+    graph = Graph()
+    graph.attach(Design(graph))
+    leaf_sums(graph, [complete_trees(4, 4, seed=0)])
+    assert list(graph.kept) == [("columns", (1, 3, 4))]
+
+
+def test_nodes_below_no_root_are_left_out():
+    nodes = complete_trees(3, 2, seed=1)
+    nodes = replace(nodes, roots=nodes.roots[[2, 0]])
+    graph, X = Graph(), sample()
+    graph.attach(Design(graph))
+    found = run(graph, leaf_sums(graph, [nodes]), 1, X)
+    np.testing.assert_allclose(found[:, 0], nodes.sum(X), rtol=1e-14, atol=1e-14)
+    (ensemble,) = (call for call in graph.calls if call.kind == "TreeEnsembleRegressor")
+    assert len(ensemble.attributes["nodes_nodeids"]) == 14
+
+
+def test_level_sets_are_refused():
+    sets = {"level_start": [0, 1, 1, 1], "level_branch": [0]}
+    nodes = NodeTable([0] * 3, [0.0] * 3, [1, 1, 2], [2, 1, 2], [0] * 3, [0, 0, 1], [0], **sets)
+    graph = Graph()
+    with pytest.raises(ValueError, match="level sets"):
+        leaf_numbers(graph, graph.input("x", Element.DOUBLE, 1), nodes)

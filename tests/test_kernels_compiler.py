@@ -1,0 +1,42 @@
+"""What the compiler says, and when it keeps silent."""
+
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import io, sys
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return {terminal}
+
+sys.stderr = Terminal()
+import numpy as np
+from crank.kernels.compiled_bins import reorder
+from crank.kernels.compiled_level import score_untied_nodes
+
+rows = np.arange(3)
+for _ in range(2):
+    reorder(np.zeros((2, 3), np.uint8), 0, 2, rows, np.empty(3, np.uint8))
+    score_untied_nodes(1, rows.astype(np.int32), np.array([0, 3]), 0, 1, np.empty(3))
+sys.stdout.write(sys.stderr.getvalue())
+"""
+
+
+def said(cache, terminal):
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(terminal=terminal)],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return run.stdout
+
+
+def test_compiling_is_announced_once_on_a_terminal_and_only_when_it_happens(tmp_path):
+    line = "crank: compiling for large data, once on this machine; it takes a few seconds\n"
+    assert said(tmp_path / "cold", terminal=True) == line
+    assert said(tmp_path / "cold", terminal=True) == ""  # the kernels are stored
+    assert said(tmp_path / "other", terminal=False) == ""

@@ -1,0 +1,116 @@
+"""Case weights in fits: what they may and may not change."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import crank
+from crank.plugins.registry import get_learner
+from crank.ranks import rank
+
+LEARNERS = ["stump", "logistic", "svm", "tree", "lightgbm"]
+CRITERIA = ["crank", "kendall", "iauc", "spearman"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    frame = crank.datasets.regression(120, 5, noise=1.0, random_state=3).frame
+    frame["g"] = pd.Categorical.from_codes(np.arange(120) % 3, ["a", "b", "c"])
+    return frame, np.random.default_rng(4).integers(1, 5, 120).astype(float)
+
+
+def fitted(frame, **options):
+    return crank.fit(frame, "y ~ .", **{"max_depth": 3, "prune": None, **options})
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-120, 1e-30, 1e30, 1e120, 1e200])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_scale_of_weights_changes_no_fit(data, learner, scale):
+    frame, w = data
+    one, two = (fitted(frame, learner=learner, weights=v) for v in (w, w * scale))
+    assert one.tree.n_leaves == two.tree.n_leaves > 1
+    assert one.predict(frame).tolist() == two.predict(frame).tolist()
+    figures = [
+        [getattr(m.training.figures[name], part) for name in ("iauc", "kendall")]
+        for m in (one, two)
+        for part in ("estimate", "se")
+    ]
+    assert figures[0] == pytest.approx(figures[2], rel=1e-9)
+    assert figures[1] == pytest.approx(figures[3], rel=1e-9)
+    np.testing.assert_array_equal(one.predict(frame, "median"), two.predict(frame, "median"))
+    assert one.importance()["importance"].tolist() == pytest.approx(
+        two.importance()["importance"].tolist(), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("prune", [None, "cv"])
+def test_the_scale_of_weights_changes_no_criterion_and_no_pruning(data, criterion, prune):
+    frame, w = data
+    options = {"criterion": criterion, "prune": prune, "cv": 4}
+    models = [fitted(frame, weights=v, **options) for v in (w, w * 1e-200, w * 1e200)]
+    for model in models[1:]:
+        assert model.predict(frame).tolist() == models[0].predict(frame).tolist()
+
+
+def test_rankingtree_takes_weights_of_any_scale(data):
+    frame, w = data
+    X, y = frame[["x1", "x2", "x3", "x4", "x5"]].to_numpy(), frame["y"].to_numpy()
+    trees = [crank.RankingTree(max_depth=3).fit(X, y, v) for v in (w, w * 1e-200, w * 1e200)]
+    for tree in trees[1:]:
+        assert tree.predict(X).tolist() == trees[0].predict(X).tolist()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("weight", [1.0, 0.3, 7.0, 1e-200])
+def test_equal_weights_are_no_weights_to_the_last_bit(data, learner, weight):
+    frame, _ = data
+    with_weights = fitted(frame, learner=learner, weights=np.full(120, weight))
+    without = fitted(frame, learner=learner)
+    if weight == 1.0:
+        one, two = (replace(m, call=None) for m in (with_weights, without))  # calls differ
+        assert one.to_json() == two.to_json()
+    same = with_weights.nodes().drop(columns="weight")
+    pd.testing.assert_frame_equal(same, without.nodes().drop(columns="weight"), check_exact=True)
+    assert with_weights.nodes()["weight"].tolist() == pytest.approx(
+        (weight * without.nodes()["weight"]).tolist()
+    )
+
+
+def test_weights_that_lie_far_apart_still_give_a_tree(data):
+    frame, _ = data
+    extreme = 10.0 ** np.linspace(-290, 290, 120)[np.random.default_rng(0).permutation(120)]
+    for criterion in CRITERIA:
+        model = fitted(frame, weights=extreme, criterion=criterion)
+        assert np.isfinite(model.predict(frame)).all()
+
+
+def test_ranks_write_weights_in_units():
+    y = np.array([3.0, 1.0, 2.0])
+    for scale in (1.0, 1 / 3, 1e-200, 1e200):
+        found = rank(y, np.array([2.0, 4.0, 6.0]) * scale)
+        assert found.weight.tolist() == [2.0, 3.0, 1.0]
+        assert found.unit == 2.0 * scale
+    fractions = np.array([0.3, 0.5, 0.4])
+    assert rank(y, fractions).weight.tolist() == [0.5, 0.4, 0.3]
+    tiny = rank(y, fractions * 2.0**-600)
+    assert (tiny.weight * tiny.unit).tolist() == [x * 2.0**-600 for x in (0.5, 0.4, 0.3)]
+    assert 0.5 <= tiny.weight.max() < 1.0
+    assert rank(y, np.array([1e300, 1e-300, 1.0])).triples > 0.0
+    assert rank(y, np.full(3, 0.1)).unweighted
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree", "logistic", "svm"])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_whole_weights_are_as_if_rows_were_repeated(data, learner, criterion):
+    frame, w = data
+    # leaves may have one row: `min_samples_leaf` counts rows, not weight
+    options = {"learner": get_learner(learner), "criterion": criterion, "min_samples_leaf": 1}
+    repeated = frame.loc[np.repeat(frame.index, w.astype(int))].reset_index(drop=True)
+    one, two = fitted(frame, weights=w, **options), fitted(repeated, **options)
+    assert one.predict(frame).tolist() == two.predict(frame).tolist()
+    for name in ("iauc", "kendall"):
+        found, expected = one.training.figures[name], two.training.figures[name]
+        assert found.estimate == pytest.approx(expected.estimate, rel=1e-9)
