@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crank.graphs.ensemble import leaf_numbers, leaf_sums
+from crank.graphs.ensemble import leaf_numbers, leaf_sums, whole_sums
 from crank.graphs.graph import Element, Graph
 from crank.graphs.runtime import session
 from crank.kernels.descent import NodeTable
@@ -103,3 +103,55 @@ def test_level_sets_are_refused():
     graph = Graph()
     with pytest.raises(ValueError, match="level sets"):
         leaf_numbers(graph, graph.input("x", Element.DOUBLE, 1), nodes)
+
+
+def whole_trees(n_trees: int, depth: int, largest: int) -> NodeTable:
+    nodes = complete_trees(n_trees, depth, seed=4)
+    values = np.random.default_rng(5).integers(-largest, largest + 1, len(nodes.column))
+    return replace(nodes, value=values)
+
+
+@pytest.mark.parametrize(("largest", "ensembles"), [(100, 1), (2**22, 3), (2**24, 10)])
+def test_whole_sums_are_exact_however_large_the_values(largest: int, ensembles: int) -> None:
+    nodes = whole_trees(10, 3, largest)
+    graph, X = Graph(), sample()
+    graph.attach(Design(graph))
+    found = run(graph, whole_sums(graph, nodes), 1, X, Element.INT64)
+    assert np.array_equal(found[:, 0], nodes.sum(X))
+    kinds = [call.kind for call in graph.calls]
+    assert kinds.count("TreeEnsembleRegressor") == ensembles
+
+
+def test_whole_sums_refuse_other_values() -> None:
+    graph = Graph()
+    with pytest.raises(ValueError, match="no whole numbers"):
+        whole_sums(graph, complete_trees(2, 2, seed=0))
+    graph.attach(Design(graph))
+    with pytest.raises(ValueError, match="beyond"):
+        whole_sums(graph, whole_trees(1, 1, 2**26))
+
+
+class Codes(Design):
+    """Columns of codes; missing ones and those beyond come as the number of levels."""
+
+    def codes(self, column: int) -> tuple[str, int]:
+        x = self.graph.op("Gather", self.x, np.array([column]), axis=1)
+        known = self.graph.op("Less", x, 6.0)  # NaN is not less
+        code = self.graph.cast(self.graph.op("Where", known, x, 6.0), Element.INT64)
+        return code, 6
+
+
+def test_sets_of_levels_become_columns_that_are_looked_up() -> None:
+    rng = np.random.default_rng(0)
+    nodes = whole_trees(8, 4, 1000)
+    on_codes = nodes.inner & (nodes.column == 3)
+    width = np.where(on_codes, rng.integers(1, 7, len(on_codes)), 0)
+    start = np.concatenate(([0], np.cumsum(width)))
+    nodes = replace(nodes, level_start=start, level_branch=rng.integers(0, 3, start[-1]))
+    X = sample()
+    X[:, 3] = rng.integers(0, 8, len(X))
+    X[::9, 3] = np.nan
+    graph = Graph()
+    graph.attach(Codes(graph))
+    found = run(graph, whole_sums(graph, nodes), 1, X, Element.INT64)
+    assert np.array_equal(found[:, 0], nodes.sum(X))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from crank.checks import at_least, positive, whole
 from crank.errors import require
-from crank.kernels.descent import NodeTable
 from crank.plugins.base import FloatArray, SplitLearner, SplitRule
+from crank.plugins.lightgbm_trees import read_trees
 from crank.plugins.standardise import REFERENCE_WEIGHT
 from crank.plugins.trees import TreesRule, shares
 
@@ -127,48 +127,7 @@ def train(
 
 def trees_rule(booster: Any) -> TreesRule | None:
     """Read a booster's dump into arrays; None if none of its trees is ever cut."""
-    rows: list[tuple[int, float, int, int, bool, float]] = []
-    gains: list[float] = []
-    roots = []
-    for info in booster.dump_model()["tree_info"]:
-        roots.append(len(rows))
-        for row, gain in _flat(info["tree_structure"], len(rows)):
-            rows.append(row)
-            gains.append(gain)
-    column, threshold, low, high, missing_low, value = map(np.array, zip(*rows, strict=True))
-    nodes = NodeTable(column, threshold, low, high, missing_low, value, np.array(roots))
+    nodes, gains = read_trees(booster)
     if not nodes.inner.any():
         return None
-    return TreesRule(nodes, shares(nodes.column[nodes.inner], np.array(gains)[nodes.inner]))
-
-
-def _flat(
-    structure: Mapping[str, Any], start: int
-) -> Iterable[tuple[tuple[int, float, int, int, bool, float], float]]:
-    """List the nodes of one dumped tree, parents first, numbered from ``start``."""
-    queue = [structure]
-    for at, node in enumerate(queue):  # the queue grows while it is read
-        own = start + at
-        if "split_index" not in node:
-            yield (0, 0.0, own, own, False, float(node["leaf_value"])), 0.0
-            continue
-        low = start + len(queue)
-        queue += [node["left_child"], node["right_child"]]
-        threshold = _past_zero(float(node["threshold"]))
-        # a column without missing values in training: LightGBM reads NaN as 0
-        unseen = node["missing_type"] == "None"
-        missing_low = threshold >= 0.0 if unseen else bool(node["default_left"])
-        row = (int(node["split_feature"]), threshold, low, low + 1, missing_low, 0.0)
-        yield row, float(node["split_gain"])
-
-
-_ZERO = float(np.float32(1e-35))
-
-
-def _past_zero(threshold: float) -> float:
-    """Move a threshold to the end of the numbers that LightGBM takes for 0 when it predicts."""
-    if 0.0 <= threshold <= _ZERO:
-        return _ZERO
-    if -_ZERO <= threshold < 0.0:
-        return float(np.nextafter(-_ZERO, -1.0))
-    return threshold
+    return TreesRule(nodes, shares(nodes.column[nodes.inner], gains[nodes.inner]))
