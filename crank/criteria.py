@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.errors import DataError, OptionError, did_you_mean, listed
-from crank.kernels.cuts import Level, Objective
+from crank.kernels.cuts import Layer, Objective
 from crank.mass import LocalMass
 from crank.metrics.figures import IAUC, KENDALL, Figure, figures
 from crank.metrics.node_scores import iauc_scores, kendall_scores
@@ -26,7 +26,7 @@ ROUNDING = 1e-12
 """Sums that differ by no more than this share of their scale count as equal."""
 
 
-def crank_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
+def crank_scores(ranks: Ranks, layer: Layer, mass: LocalMass) -> NDArray[np.float64]:
     """Label a row by whether its y lies above the node's median: the paper's subproblem.
 
     The cut is the distinct value nearest to half of the mass, so both labels occur whenever the
@@ -36,32 +36,32 @@ def crank_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.floa
     if ranks.are_positions:
         return np.asarray(2.0 * (2.0 * mass.below >= mass.total) - 1.0, dtype=np.float64)
     if ranks.unweighted:
-        above = level.within >= level.spread_out(_median_cut(level, mass))
+        above = layer.within >= layer.spread_out(_median_cut(layer, mass))
         return np.asarray(2.0 * above - 1.0, dtype=np.float64)
     off = np.abs(2.0 * mass.upto - mass.total)
     off[mass.past == mass.end] = np.inf
-    nearest = np.minimum.reduceat(off, level.starts) + ROUNDING * mass.total[level.starts]
-    at_cut = np.flatnonzero(off <= level.spread_out(nearest))
-    last = at_cut[np.searchsorted(at_cut, level.bounds[1:]) - 1]
-    above = mass.first >= level.spread_out(mass.past[last])
+    nearest = np.minimum.reduceat(off, layer.starts) + ROUNDING * mass.total[layer.starts]
+    at_cut = np.flatnonzero(off <= layer.spread_out(nearest))
+    last = at_cut[np.searchsorted(at_cut, layer.bounds[1:]) - 1]
+    above = mass.first >= layer.spread_out(mass.past[last])
     return np.where(above, mass.weight, -mass.weight)
 
 
-def _median_cut(level: Level, mass: LocalMass) -> NDArray[np.intp]:
+def _median_cut(layer: Layer, mass: LocalMass) -> NDArray[np.intp]:
     """Find the first row of each node above its cut, from the middle outwards; without weights."""
-    start, size = level.starts, level.sizes
+    start, size = layer.starts, layer.sizes
     high = mass.past[start + (size + 1) // 2 - 1] - start
     low = mass.first[start + size // 2] - start
     lower = (high == size) | ((low > 0) & (size - 2 * low < 2 * high - size))
     return np.asarray(np.where(lower, np.where(low > 0, low, size), high))
 
 
-def spearman_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
+def spearman_scores(ranks: Ranks, layer: Layer, mass: LocalMass) -> NDArray[np.float64]:
     """Midrank of y in the full sample, centred within the node."""
-    midrank = (ranks.below[level.position] + ranks.upto[level.position]) / 2.0
-    sums = np.add.reduceat(mass.weight * midrank, level.starts)
-    totals = np.add.reduceat(mass.weight, level.starts)
-    return mass.weight * (midrank - level.spread_out(sums / totals))
+    midrank = (ranks.below[layer.position] + ranks.upto[layer.position]) / 2.0
+    sums = np.add.reduceat(mass.weight * midrank, layer.starts)
+    totals = np.add.reduceat(mass.weight, layer.starts)
+    return mass.weight * (midrank - layer.spread_out(sums / totals))
 
 
 def require_distinct(ranks: Ranks) -> int:
@@ -82,7 +82,7 @@ class Criterion:
     ----------
     name, description : str
     scores : callable
-        ``(ranks, level, mass) -> ndarray``, case weights included.
+        ``(ranks, layer, mass) -> ndarray``, case weights included.
     figure : Figure
         By which trees grown with it are pruned and validated.
     objective : {"sum", "variance"}
@@ -96,7 +96,7 @@ class Criterion:
 
     name: str
     description: str
-    scores: Callable[[Ranks, Level, LocalMass], NDArray[np.float64]]
+    scores: Callable[[Ranks, Layer, LocalMass], NDArray[np.float64]]
     figure: Figure
     objective: Objective = "sum"
     leaf_order: LeafOrder = "oriented"

@@ -1,4 +1,4 @@
-"""What each row of a level sees of its own node: the weight below it, tied with it, above it."""
+"""What each row of a layer sees of its own node: the weight below it, tied with it, above it."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.cuts import Level
+from crank.kernels.cuts import Layer
 from crank.ranks import Ranks
 
 
 class LocalMass:
-    """What each row of a level sees of its own node; each array is made when it is first read.
+    """What each row of a layer sees of its own node; each array is made when it is first read.
 
     Parameters
     ----------
     ranks : Ranks
-    level : Level
+    layer : Layer
     """
 
-    def __init__(self, ranks: Ranks, level: Level) -> None:
-        self.ranks, self.level = ranks, level
+    def __init__(self, ranks: Ranks, layer: Layer) -> None:
+        self.ranks, self.layer = ranks, layer
 
     @cached_property
     def start(self) -> NDArray[np.intp]:
         """First row of the node."""
-        return self.level.spread_out(self.level.starts)
+        return self.layer.spread_out(self.layer.starts)
 
     @cached_property
     def end(self) -> NDArray[np.intp]:
         """One past the last row of the node."""
-        return self.level.spread_out(self.level.bounds[1:])
+        return self.layer.spread_out(self.layer.bounds[1:])
 
     @cached_property
     def _ties(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        position = self.level.position
+        position = self.layer.position
         if not self.ranks.tied:
             first = np.arange(len(position))
             return first, first + 1
         group = self.ranks.group[position]
         new = np.ones(len(position), dtype=bool)
         np.not_equal(group[1:], group[:-1], out=new[1:])
-        new[self.level.starts] = True
+        new[self.layer.starts] = True
         run = new.cumsum() - 1
         edges = np.append(np.flatnonzero(new), len(position))
         return edges[run], edges[run + 1]
@@ -61,18 +61,18 @@ class LocalMass:
     @cached_property
     def weight(self) -> NDArray[np.float64]:
         """Weight of the row."""
-        position = self.level.position
+        position = self.layer.position
         return np.ones(len(position)) if self.ranks.unweighted else self.ranks.weight[position]
 
     @cached_property
     def _running(self) -> NDArray[np.float64]:
-        return running_sums(self.weight, self.level)
+        return running_sums(self.weight, self.layer)
 
     @cached_property
     def below(self) -> NDArray[np.float64]:
         """Weight of the rows of the node with a smaller y."""
         if self.ranks.are_positions:
-            return self.level.within.astype(np.float64)
+            return self.layer.within.astype(np.float64)
         if self.ranks.unweighted:
             return (self.first - self.start).astype(np.float64)
         return self.sum_below(self._running)
@@ -90,14 +90,14 @@ class LocalMass:
     def total(self) -> NDArray[np.float64]:
         """Weight of the node."""
         if self.ranks.unweighted:
-            return self.level.spread_out(self.level.sizes.astype(np.float64))
+            return self.layer.spread_out(self.layer.sizes.astype(np.float64))
         return self._running[self.end - 1]
 
     def sum_below(self, running: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum over the rows of the node strictly below each row, from running sums."""
         before = np.empty(len(running) + 1)
         before[1:] = running
-        before[self.level.starts] = 0.0
+        before[self.layer.starts] = 0.0
         return before[self.first]
 
     def sum_above(self, running: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -106,20 +106,20 @@ class LocalMass:
 
 
 def running_sums(
-    values: NDArray[np.float64], level: Level, whole: bool = False
+    values: NDArray[np.float64], layer: Layer, whole: bool = False
 ) -> NDArray[np.float64]:
     """Add values up within each node.
 
-    Node by node, because the rounding of a sum over the level would swamp its smallest nodes;
+    Node by node, because the rounding of a sum over the layer would swamp its smallest nodes;
     ``whole`` numbers, whose sums stay below 2⁵³, have no rounding and go in one sweep.
     """
     if whole:
         sums = values.cumsum()
-        if len(level.sizes) > 1:
-            sums[level.bounds[1] :] -= sums[level.bounds[1:-1] - 1].repeat(level.sizes[1:])
+        if len(layer.sizes) > 1:
+            sums[layer.bounds[1] :] -= sums[layer.bounds[1:-1] - 1].repeat(layer.sizes[1:])
         return sums
     out = np.empty(len(values))
-    edges = level.bounds.tolist()
+    edges = layer.bounds.tolist()
     for start, end in pairwise(edges):
         np.add.accumulate(values[start:end], out=out[start:end])
     return out

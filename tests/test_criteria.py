@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from crank.criteria import choose_criterion, criteria, get_criterion, tied_pairs
 from crank.errors import OptionError
-from crank.kernels.cuts import Level
+from crank.kernels.cuts import Layer
 from crank.mass import LocalMass
 from crank.ranks import rank
 
@@ -38,13 +38,13 @@ def naive_scores(name, y, w, node):
     return np.where(yn > cut, wn, -wn)
 
 
-def level_of(ranks, nodes):
-    """Build a level from lists of rows."""
+def layer_of(ranks, nodes):
+    """Build a layer from lists of rows."""
     place = np.empty(len(ranks.row), dtype=np.int32)
     place[ranks.row] = np.arange(len(ranks.row), dtype=np.int32)
     parts = [np.sort(place[rows]) for rows in nodes]
     bounds = np.concatenate(([0], np.cumsum([len(p) for p in parts])))
-    return Level(np.concatenate(parts), bounds)
+    return Layer(np.concatenate(parts), bounds)
 
 
 @given(
@@ -64,12 +64,12 @@ def test_scores_equal_the_naive_pair_sums(values, seed, weighted):
     for part in ([rows], nodes):
         if not part:
             continue
-        level = level_of(ranks, part)
+        layer = layer_of(ranks, part)
         for name, criterion in CRITERIA.items():
-            found = criterion.scores(ranks, level, LocalMass(ranks, level))
+            found = criterion.scores(ranks, layer, LocalMass(ranks, layer))
             for k in range(len(part)):
-                here = slice(level.bounds[k], level.bounds[k + 1])
-                node = ranks.row[level.position[here]]
+                here = slice(layer.bounds[k], layer.bounds[k + 1])
+                node = ranks.row[layer.position[here]]
                 expected = naive_scores(name, y, mass, node)
                 assert np.allclose(found[here], expected, rtol=1e-12, atol=1e-9), name
 
@@ -78,23 +78,23 @@ def test_scores_equal_the_naive_pair_sums(values, seed, weighted):
 def test_scores_of_a_node_sum_to_zero(name):
     rng = np.random.default_rng(3)
     ranks = rank(rng.integers(0, 30, 200).astype(float), rng.uniform(0.1, 3, 200))
-    level = level_of(ranks, [np.arange(70), np.arange(70, 200)])
-    score = CRITERIA[name].scores(ranks, level, LocalMass(ranks, level))
+    layer = layer_of(ranks, [np.arange(70), np.arange(70, 200)])
+    score = CRITERIA[name].scores(ranks, layer, LocalMass(ranks, layer))
     scale = np.abs(score).sum()
-    assert np.abs(np.add.reduceat(score, level.starts)).max() < 1e-12 * scale
+    assert np.abs(np.add.reduceat(score, layer.starts)).max() < 1e-12 * scale
 
 
 def test_the_median_row_of_an_odd_node_is_not_above_itself():
     ranks = rank(np.array([1.0, 2.0, 3.0]))
-    level = level_of(ranks, [np.arange(3)])
-    assert CRITERIA["crank"].scores(ranks, level, LocalMass(ranks, level)).tolist() == [-1, -1, 1]
+    layer = layer_of(ranks, [np.arange(3)])
+    assert CRITERIA["crank"].scores(ranks, layer, LocalMass(ranks, layer)).tolist() == [-1, -1, 1]
 
 
 @pytest.mark.parametrize("y", [[0, 0, 0, 0, 1], [0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 2]])
 def test_crank_finds_both_labels_under_heavy_ties(y):
     ranks = rank(np.array(y, dtype=float))
-    level = level_of(ranks, [np.arange(len(y))])
-    score = CRITERIA["crank"].scores(ranks, level, LocalMass(ranks, level))
+    layer = layer_of(ranks, [np.arange(len(y))])
+    score = CRITERIA["crank"].scores(ranks, layer, LocalMass(ranks, layer))
     assert set(score) == {-1.0, 1.0}
 
 
@@ -107,8 +107,8 @@ def test_weights_count_like_copies_of_a_row():
     for criterion in CRITERIA.values():
         sums = []
         for ranks in (weighted, repeated):
-            level = level_of(ranks, [np.arange(len(ranks.row))])
-            score = criterion.scores(ranks, level, LocalMass(ranks, level))
+            layer = layer_of(ranks, [np.arange(len(ranks.row))])
+            score = criterion.scores(ranks, layer, LocalMass(ranks, layer))
             sums.append(np.bincount(ranks.group, score))
         assert np.allclose(sums[0], sums[1]), criterion.name
 
@@ -126,8 +126,8 @@ def test_rounding_is_not_taken_for_a_score():
     y = rng.integers(0, 12, 400).astype(float)
     ranks = rank(y, rng.uniform(0.1, 3, 400))
     nodes = [np.flatnonzero((y == v) | (y == v + 1)) for v in (0, 2, 6, 10)]
-    level = level_of(ranks, nodes)
-    assert not CRITERIA["iauc"].scores(ranks, level, LocalMass(ranks, level)).any()
+    layer = layer_of(ranks, nodes)
+    assert not CRITERIA["iauc"].scores(ranks, layer, LocalMass(ranks, layer)).any()
 
 
 @pytest.mark.parametrize(

@@ -5,20 +5,20 @@ import pytest
 
 from crank.kernels.categories import CategoryColumn
 from crank.kernels.chance import MEAN_SIZE, chance_gain
-from crank.kernels.cuts import Level, ScoredLevel
+from crank.kernels.cuts import Layer, ScoredLayer
 
 
 def mean_gain(code, levels, objective, rounds=400):
     rng = np.random.default_rng(0)
     n = len(code)
     score = np.arange(n) - (n - 1) / 2.0
-    whole = Level(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
+    whole = Layer(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
     column = CategoryColumn(code, levels, discount=False)
     gains = []
     for _ in range(rounds):
-        level = ScoredLevel.of(whole, rng.permutation(score), None, objective, 1)
-        gains.append(column.search(level).best[0])
-    return np.mean(gains), level
+        layer = ScoredLayer.of(whole, rng.permutation(score), None, objective, 1)
+        gains.append(column.search(layer).best[0])
+    return np.mean(gains), layer
 
 
 @pytest.mark.parametrize("levels", [10, 40, 100])
@@ -26,9 +26,9 @@ def mean_gain(code, levels, objective, rounds=400):
 def test_shuffled_scores_gain_what_chance_says(objective, levels):
     rng = np.random.default_rng(1)
     code = rng.integers(0, levels, 600)
-    gain, level = mean_gain(code, levels, objective)
-    expected = chance_gain(np.bincount(code)[None, :], level.noise, objective)[0]
-    two = level.noise[0] * (MEAN_SIZE * np.sqrt(600) if objective == "sum" else 1.0)
+    gain, layer = mean_gain(code, levels, objective)
+    expected = chance_gain(np.bincount(code)[None, :], layer.noise, objective)[0]
+    two = layer.noise[0] * (MEAN_SIZE * np.sqrt(600) if objective == "sum" else 1.0)
     assert gain == pytest.approx(expected + two, rel=0.2)
 
 

@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
 sys.stderr = Terminal()
 import numpy as np
 from crank.kernels.compiled_bins import reorder
-from crank.kernels.compiled_level import score_untied_nodes
+from crank.kernels.compiled_layer import score_untied_nodes
 
 rows = np.arange(3)
 for _ in range(2):

@@ -1,24 +1,24 @@
-"""The exact kernel's parts: sorting from level to level, whole-number sums, which cut wins."""
+"""The exact kernel's parts: sorting from layer to layer, whole-number sums, which cut wins."""
 
 import numpy as np
 import pytest
 
 from crank.kernels import exact
 from crank.kernels.categories import CategoryColumn
-from crank.kernels.cuts import ScoredLevel, between, first_best
+from crank.kernels.cuts import ScoredLayer, between, first_best
 from crank.kernels.exact import NumericColumns
 from crank.kernels.stumps import ExactStumps, best_columns
 
 
-def level_of(position, sizes, score, turn=0, **more):
+def layer_of(position, sizes, score, turn=0, **more):
     bounds = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
     options = {"weight": None, "objective": "sum", "min_leaf": 1, "n_from_left": turn} | more
-    return ScoredLevel(
+    return ScoredLayer(
         np.asarray(position, dtype=np.int32), bounds, score=np.asarray(score), **options
     )
 
 
-def test_columns_stay_sorted_within_the_nodes_of_every_level():
+def test_columns_stay_sorted_within_the_nodes_of_every_layer():
     rng = np.random.default_rng(0)
     columns = rng.integers(0, 30, (4, 100)).astype(float)
     columns[rng.random(columns.shape) < 0.1] = np.nan
@@ -34,11 +34,11 @@ def test_columns_stay_sorted_within_the_nodes_of_every_level():
             break
         n_left = sum(len(n) for n, keep in zip(left, kept, strict=False) if keep)
         sizes = [len(n) for n in born]
-        level = level_of(np.concatenate(born), sizes, np.zeros(sum(sizes)), n_left)
-        data.descend(level)
+        layer = layer_of(np.concatenate(born), sizes, np.zeros(sum(sizes)), n_left)
+        data.descend(layer)
         for j in range(4):
             for k, node in enumerate(born):
-                here = slice(level.bounds[k], level.bounds[k + 1])
+                here = slice(layer.bounds[k], layer.bounds[k + 1])
                 assert sorted(data.order[j, here]) == sorted(node)
                 assert np.array_equal(
                     data.value[j, here], np.sort(columns[j, node]), equal_nan=True
@@ -63,14 +63,14 @@ def test_whole_numbers_and_fractions_find_the_same_cuts(min_leaf):
     found = []
     for scale in (1.0, 0.3):
         kernel = ExactStumps(columns, (0,) * 5)
-        root = level_of(np.arange(90), [90], scale * score, min_leaf=min_leaf)
+        root = layer_of(np.arange(90), [90], scale * score, min_leaf=min_leaf)
         kernel.search(root)
         position = np.concatenate((np.arange(0, 90, 3), np.arange(1, 90, 3)))
-        below = level_of(position, [30, 30], scale * score[position], 30, min_leaf=min_leaf)
+        below = layer_of(position, [30, 30], scale * score[position], 30, min_leaf=min_leaf)
         found.append(kernel.search(below))
-    assert exact._whole(level_of([0, 1], [2], [1.0, -2.0])).dtype == np.int64
-    assert exact._whole(level_of([0, 1], [2], [0.5, -2.0])).dtype == np.float64
-    assert exact._whole(level_of([0, 1], [2], [2.0**61, 1.0])).dtype == np.float64
+    assert exact._whole(layer_of([0, 1], [2], [1.0, -2.0])).dtype == np.int64
+    assert exact._whole(layer_of([0, 1], [2], [0.5, -2.0])).dtype == np.float64
+    assert exact._whole(layer_of([0, 1], [2], [2.0**61, 1.0])).dtype == np.float64
     assert found[0].column.tolist() == found[1].column.tolist()
     assert found[0].cut == found[1].cut
     assert (found[0].left == found[1].left).all()
@@ -79,20 +79,20 @@ def test_whole_numbers_and_fractions_find_the_same_cuts(min_leaf):
 def test_the_rounding_of_a_large_node_does_not_reach_a_small_one():
     # scores of the first node are 1e16 times those of the second, which has one best cut
     score = np.concatenate((np.array([1.5e16, -1.5e16, 1.1e16, -1.1e16]), [-1.1, -1.2, 1.2, 1.1]))
-    level = level_of(np.arange(8), [4, 4], score)
+    layer = layer_of(np.arange(8), [4, 4], score)
     kernel = ExactStumps(np.arange(8.0)[None, :], (0,))
     kernel.numbers.order = np.arange(8)[None, :]
-    found = kernel.search(level)
+    found = kernel.search(layer)
     assert (found.cut[1].low, found.cut[1].high) == (5.0, 6.0)
 
 
 def test_gains_that_rounding_parts_are_tied():
     assert first_best(np.array([0.0, 5.0 - 1e-13, 5.0]), 1e-12) == 1
     assert first_best(np.array([0.0, 5.0 - 1e-11, 5.0]), 1e-12) == 2
-    level = level_of(np.arange(4), [4], [1.0, 1.0, -1.0, -1.0])
+    layer = layer_of(np.arange(4), [4], [1.0, 1.0, -1.0, -1.0])
     gain = np.array([[3.0], [4.0 - 1e-13], [4.0]])
-    assert best_columns(gain, level).tolist() == [1]
-    assert best_columns(np.zeros((3, 1)), level).tolist() == [-1]
+    assert best_columns(gain, layer).tolist() == [1]
+    assert best_columns(np.zeros((3, 1)), layer).tolist() == [-1]
 
 
 @pytest.mark.parametrize("low_is_left", [True, False])
@@ -110,8 +110,8 @@ def test_thresholds_keep_neighbours_apart(low_is_left):
 def test_subsets_of_equal_mean_keep_the_order_of_their_codes():
     code = np.array([2, 2, 0, 0, 1, 1, 3, 3])
     score = np.array([0.1, 0.2, 0.2, 0.1, 0.15, 0.15, -0.45, -0.45])
-    level = level_of(np.arange(8), [8], score, min_leaf=4)
-    search = CategoryColumn(code, 4).search(level)
+    layer = layer_of(np.arange(8), [8], score, min_leaf=4)
+    search = CategoryColumn(code, 4).search(layer)
     assert search.order[0].tolist()[:4] == [0, 1, 2, 3]
     left = np.zeros(8, dtype=bool)
     cut = search.cut(0, left)

@@ -14,7 +14,7 @@ from crank.growing.passes import Passes
 from crank.kernels import bin_sums, binning, compiler
 from crank.kernels.bin_sums import column_table
 from crank.kernels.compiled_bins import MISSING_BIN
-from crank.kernels.cuts import Level, ScoredLevel
+from crank.kernels.cuts import Layer, ScoredLayer
 from crank.kernels.histogram import HistogramStumps
 from crank.kernels.threads import Threads
 from crank.metrics.figures import KENDALL
@@ -238,31 +238,31 @@ def test_compiled_passes_agree_with_numpys(weighted):
     rng = np.random.default_rng(13)
     y = rng.integers(0, 40, 300).astype(float)
     ranks = rank(y, rng.integers(1, 9, 300) / 8 if weighted else None)
-    level = Level(np.arange(300, dtype=np.int32), np.array([0, 300], dtype=np.intp))
+    layer = Layer(np.arange(300, dtype=np.int32), np.array([0, 300], dtype=np.intp))
     left = rng.random(300) < 0.4
     with Threads(2) as threads:
         for _ in range(3):
             plain, fast = Passes(ranks), CompiledPasses(ranks, threads)
             for criterion in CRITERIA.values():
-                score = plain.scores(level, criterion)
-                assert np.allclose(fast.scores(level, criterion), score, rtol=1e-12, atol=1e-9)
-            split = rng.random(len(level.starts)) < 0.8
+                score = plain.scores(layer, criterion)
+                assert np.allclose(fast.scores(layer, criterion), score, rtol=1e-12, atol=1e-9)
+            split = rng.random(len(layer.starts)) < 0.8
             split[0] = True
-            left &= np.repeat(split, level.sizes)
-            a, b = (passes.partition(level, left, split) for passes in (plain, fast))
-            assert (a.level.position == b.level.position).all()
-            assert (a.level.bounds == b.level.bounds).all()
-            assert a.level.n_from_left == b.level.n_from_left
+            left &= np.repeat(split, layer.sizes)
+            a, b = (passes.partition(layer, left, split) for passes in (plain, fast))
+            assert (a.layer.position == b.layer.position).all()
+            assert (a.layer.bounds == b.layer.bounds).all()
+            assert a.layer.n_from_left == b.layer.n_from_left
             assert np.allclose(a.gains["kendall"], b.gains["kendall"])
             assert np.allclose(a.gains["iauc"], b.gains["iauc"])
-            level = a.level
+            layer = a.layer
             for one, two in zip(
-                vars(plain.summarise(level)).values(),
-                vars(fast.summarise(level)).values(),
+                vars(plain.summarise(layer)).values(),
+                vars(fast.summarise(layer)).values(),
                 strict=True,
             ):
                 assert np.allclose(one, two, rtol=1e-12)
-            left = rng.random(len(level.position)) < 0.5
+            left = rng.random(len(layer.position)) < 0.5
 
 
 def test_the_size_of_the_data_chooses_the_kernel(monkeypatch):
@@ -404,19 +404,19 @@ def test_blocks_of_rows_counted_apart_choose_the_same_cuts(objective, weighted):
     weight = rng.integers(1, 9, n) / 4 if weighted else None
     node = rng.integers(0, 3, n)
 
-    def level_of(rows):
+    def layer_of(rows):
         rows = rows[np.argsort(node[rows], kind="stable")]
         bounds = np.searchsorted(node[rows], range(4)).astype(np.intp)
         w = None if weight is None else weight[rows]
         scores = score[rows] if w is None else score[rows] * w
-        level = Level(rows.astype(np.int32), bounds)
-        return ScoredLevel.of(level, scores, w, objective, 25)
+        layer = Layer(rows.astype(np.int32), bounds)
+        return ScoredLayer.of(layer, scores, w, objective, 25)
 
     blocks = np.array_split(rng.permutation(n), 3)
-    levels_apart = [level_of(np.sort(block)) for block in blocks]
+    levels_apart = [layer_of(np.sort(block)) for block in blocks]
     parts = [bin_sums.count(binned.bins, columns, part.position, part) for part in levels_apart]
     apart = bin_sums.choose(parts[0] + parts[1] + parts[2], columns, objective, 25)
-    whole = level_of(np.arange(n))
+    whole = layer_of(np.arange(n))
     with Threads(2) as threads:
         kernel = HistogramStumps(X, binned, levels, binned.row, threads, direction)
         fused = kernel._search(whole, whole.position)

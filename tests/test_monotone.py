@@ -12,13 +12,13 @@ import crank
 from crank.criteria import criteria, get_criterion
 from crank.errors import OptionError
 from crank.fitting.grow import grow
-from crank.kernels.cuts import Level
+from crank.kernels.cuts import Layer
 from crank.mass import LocalMass
 from crank.plugins.base import TrainingMatrix
 from crank.plugins.lightgbm import LightGBM
 from crank.plugins.logistic import Logistic
 from crank.plugins.newton import LOSSES, fit_linear, signed_minimum
-from crank.plugins.nodewise import LevelTask, bind, orient
+from crank.plugins.nodewise import LayerTask, bind, orient
 from crank.plugins.stump import HistogramSplitter, Stump, StumpSplitter
 from crank.plugins.svm import SupportVector
 from crank.plugins.tree import ClassificationTree
@@ -137,11 +137,11 @@ def test_a_directed_stump_is_the_best_of_all_that_are_allowed(
     X = rng.integers(0, 8, (n, 2)).astype(float)
     X[rng.random(X.shape) < missing] = np.nan
     ranks = rank(rng.normal(size=n) - X[:, 0] * (rng.random() < 0.5))
-    level = Level(np.arange(n, dtype=np.int32), np.array([0, n]))
+    layer = Layer(np.arange(n, dtype=np.int32), np.array([0, n]))
     criterion = CRITERIA[name]
-    score = criterion.scores(ranks, level, LocalMass(ranks, level))
+    score = criterion.scores(ranks, layer, LocalMass(ranks, layer))
     splitter = bind(learner, TrainingMatrix(X, (0, 0), monotone=monotone))
-    task = LevelTask(level, score, ranks, criterion.objective, min_leaf, np.random.default_rng)
+    task = LayerTask(layer, score, ranks, criterion.objective, min_leaf, np.random.default_rng)
     split = splitter.split(task).splits[0]
 
     def value(high):
@@ -152,7 +152,7 @@ def test_a_directed_stump_is_the_best_of_all_that_are_allowed(
             return 2 * side - total
         return side**2 * n / (high.sum() * (~high).sum())
 
-    rows = ranks.row[level.position]
+    rows = ranks.row[layer.position]
     best = max(value(h) for j, s in enumerate(monotone) for h in directed_sides(X[rows, j], s))
     floor = abs(score.sum()) if criterion.objective == "sum" else 0.0
     if split is None:

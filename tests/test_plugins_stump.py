@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from crank.criteria import criteria
 from crank.errors import OptionError
-from crank.growing.splitter import LevelTask
-from crank.kernels.cuts import Level
+from crank.growing.splitter import LayerTask
+from crank.kernels.cuts import Layer
 from crank.mass import LocalMass
 from crank.plugins.base import TrainingMatrix
 from crank.plugins.nodewise import bind
@@ -56,9 +56,9 @@ def brute_force(X, levels, score, weight, objective, min_leaf):
     return best
 
 
-def task_of(ranks, criterion, level, min_leaf):
-    score = criterion.scores(ranks, level, LocalMass(ranks, level))
-    return LevelTask(level, score, ranks, criterion.objective, min_leaf, np.random.default_rng)
+def task_of(ranks, criterion, layer, min_leaf):
+    score = criterion.scores(ranks, layer, LocalMass(ranks, layer))
+    return LayerTask(layer, score, ranks, criterion.objective, min_leaf, np.random.default_rng)
 
 
 def small_problem(seed, n=14, levels=(0, 0, 4, 3), missing=0.2):
@@ -82,7 +82,7 @@ def small_problem(seed, n=14, levels=(0, 0, 4, 3), missing=0.2):
     st.integers(1, 4),
     st.sampled_from([0.0, 0.2, 0.6]),
 )
-def test_stump_is_the_best_of_all_in_every_node_of_a_level(seed, name, weighted, min_leaf, missing):
+def test_stump_is_the_best_of_all_in_every_node_of_a_layer(seed, name, weighted, min_leaf, missing):
     # several columns of numbers: exact also when the minimum leaf size binds
     levels = (0, 0, 0)
     check_level(seed, name, weighted, min_leaf, missing, levels)
@@ -109,19 +109,19 @@ def check_level(seed, name, weighted, min_leaf, missing, levels):
     parts = [p for p in (position[first], position[~first]) if len(set(ranks.y[p])) > 1]
     sizes = [len(p) for p in parts]
     turn = sizes[0] if len(parts) == 2 or first[parts[0][0]] else 0
-    below = Level(np.concatenate(parts), np.concatenate(([0], np.cumsum(sizes))), turn)
-    root = Level(position, np.array([0, 30]))
+    below = Layer(np.concatenate(parts), np.concatenate(([0], np.cumsum(sizes))), turn)
+    root = Layer(position, np.array([0, 30]))
     # columns are compared without a discount, so that the largest gain is the best
     splitter = bind(Stump(discount_levels=False), TrainingMatrix(X, levels))
-    for level in (root, below):
+    for layer in (root, below):
         if len(set(ranks.y)) == 1:
             return
-        task = task_of(ranks, CRITERIA[name], level, min_leaf)
+        task = task_of(ranks, CRITERIA[name], layer, min_leaf)
         found = splitter.split(task)
         for k, split in enumerate(found.splits):
-            here = slice(level.bounds[k], level.bounds[k + 1])
-            rows, score = ranks.row[level.position[here]], task.score[here]
-            weight = ranks.weight[level.position[here]]
+            here = slice(layer.bounds[k], layer.bounds[k + 1])
+            rows, score = ranks.row[layer.position[here]], task.score[here]
+            weight = ranks.weight[layer.position[here]]
             best = brute_force(X[rows], levels, score, weight, task.objective, min_leaf)
             scale = np.abs(score).sum()
             floor = abs(score.sum()) if task.objective == "sum" else 0.0
@@ -145,19 +145,19 @@ def test_a_minimum_leaf_size_leaves_the_best_subset_that_is_allowed():
     codes = np.repeat([0.0, 1.0, 2.0, 3.0], [4, 2, 4, 1])
     y = np.array([10.0, 9.0, 7.0, 8.0, 2.0, 1.0, 6.0, 4.0, 5.0, 3.0, 0.0])
     ranks = rank(y)
-    level = Level(np.arange(11, dtype=np.int32), np.array([0, 11]))
+    layer = Layer(np.arange(11, dtype=np.int32), np.array([0, 11]))
     splitter = bind(Stump(discount_levels=False), TrainingMatrix(codes[:, None], (4,)))
-    found = splitter.split(task_of(ranks, CRITERIA["kendall"], level, 5))
+    found = splitter.split(task_of(ranks, CRITERIA["kendall"], layer, 5))
     assert found.splits[0].rule.levels == ((0, 3), (1, 2))
 
 
 def test_subset_of_levels_respects_the_minimum_leaf_size():
     _, X, y = small_problem(3, 40, (6,), 0.1)
     ranks = rank(y)
-    level = Level(np.arange(40, dtype=np.int32), np.array([0, 40]))
+    layer = Layer(np.arange(40, dtype=np.int32), np.array([0, 40]))
     for min_leaf in range(1, 21):
         splitter = bind(Stump(), TrainingMatrix(X, (6,)))
-        found = splitter.split(task_of(ranks, CRITERIA["kendall"], level, min_leaf))
+        found = splitter.split(task_of(ranks, CRITERIA["kendall"], layer, min_leaf))
         if found.splits[0] is not None:
             assert min_leaf <= found.left.sum() <= 40 - min_leaf
 
@@ -262,10 +262,10 @@ def test_a_factor_of_many_levels_without_meaning_is_left_alone(criterion):
         rng = np.random.default_rng(seed)
         X = np.column_stack([rng.normal(size=400), rng.integers(0, 100, 400)])
         ranks = rank(X[:, 0] + 5.0 * rng.normal(size=400))
-        level = Level(np.arange(400, dtype=np.int32), np.array([0, 400]))
+        layer = Layer(np.arange(400, dtype=np.int32), np.array([0, 400]))
         for discount in chosen:
             splitter = bind(Stump(discount), TrainingMatrix(X, (0, 100)))
-            found = splitter.split(task_of(ranks, CRITERIA[criterion], level, 5)).splits[0]
+            found = splitter.split(task_of(ranks, CRITERIA[criterion], layer, 5)).splits[0]
             chosen[discount] += found is not None and found.rule.column == 1
     assert chosen[False] > 15
     assert chosen[True] < 3
@@ -276,9 +276,9 @@ def test_a_factor_of_many_levels_with_meaning_is_still_found():
     codes = rng.integers(0, 100, 2000)
     X = np.column_stack([rng.normal(size=2000), codes])
     ranks = rank(rng.normal(size=100)[codes] + 0.5 * X[:, 0] + rng.normal(size=2000))
-    level = Level(np.arange(2000, dtype=np.int32), np.array([0, 2000]))
+    layer = Layer(np.arange(2000, dtype=np.int32), np.array([0, 2000]))
     splitter = bind(Stump(), TrainingMatrix(X, (0, 100)))
-    found = splitter.split(task_of(ranks, CRITERIA["kendall"], level, 5)).splits[0]
+    found = splitter.split(task_of(ranks, CRITERIA["kendall"], layer, 5)).splits[0]
     assert found.rule.column == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from crank.criteria import Criterion
-from crank.growing.grow import grow_levels
+from crank.growing.grow import grow_layers
 from crank.growing.matrix import TrainingMatrix
 from crank.growing.tree import Tree
 from crank.plugins.base import SplitLearner
@@ -58,7 +58,7 @@ def grow(
     """
     splitter = bind(learner, data)
     try:
-        return grow_levels(
+        return grow_layers(
             splitter, ranks, criterion, max_depth=max_depth, min_leaf=min_samples_leaf, seed=seed
         )
     finally:

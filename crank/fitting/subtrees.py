@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crank.criteria import LeafOrder
 from crank.growing.matrix import FloatArray
 from crank.growing.tree import Tree
-from crank.kernels.cuts import Level
+from crank.kernels.cuts import Layer
 from crank.kernels.order import group_sums
 from crank.mass import LocalMass
 from crank.metrics.figures import Figure
@@ -163,8 +163,8 @@ def pair_gains(
         left = np.repeat(np.tile([True, False], len(batch)), each)
         pair = np.repeat(np.arange(len(batch)), both)
         by_y = np.argsort(pair * len(cells.rows) + position)
-        level = Level(position[by_y].astype(np.int32), bounds)
-        won = scores(cells.ranks, level, LocalMass(cells.ranks, level)) * left[by_y]
+        layer = Layer(position[by_y].astype(np.int32), bounds)
+        won = scores(cells.ranks, layer, LocalMass(cells.ranks, layer)) * left[by_y]
         gains[batch] = np.add.reduceat(won, bounds[:-1])
     return gains
 

@@ -1,4 +1,4 @@
-"""The grower's own passes over a level, compiled: for large data."""
+"""The grower's own passes over a layer, compiled: for large data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from crank.criteria import ROUNDING, Criterion
 from crank.growing.passes import QUARTILES, Children, Passes, Summary, edges, interpolated_quartiles
-from crank.kernels import compiled_level as compiled
-from crank.kernels.cuts import Level
+from crank.kernels import compiled_layer as compiled
+from crank.kernels.cuts import Layer
 from crank.kernels.threads import Threads
 from crank.mass import LocalMass
 from crank.metrics.figures import IAUC, KENDALL
@@ -33,16 +33,16 @@ class CompiledPasses(Passes):
         self.group = None if ranks.are_positions else ranks.group
         self.weight = None if ranks.unweighted else ranks.weight
 
-    def scores(self, level: Level, criterion: Criterion) -> NDArray[np.float64]:
+    def scores(self, layer: Layer, criterion: Criterion) -> NDArray[np.float64]:
         """Score the rows of each node by the criterion."""
-        self.mass = LocalMass(self.ranks, level)
+        self.mass = LocalMass(self.ranks, layer)
         number = compiled.CRITERIA.get(criterion.name)
         if number is None:
-            return super().scores(level, criterion)
+            return super().scores(layer, criterion)
         r = self.ranks
-        score = np.empty(len(level.position))
+        score = np.empty(len(layer.position))
         least = -1.0 if r.unweighted else IAUC_ROUNDING * r.total**2
-        position, bounds = level.position, level.bounds
+        position, bounds = layer.position, layer.bounds
 
         def run(first: int, last: int) -> None:
             if self.group is None:
@@ -63,16 +63,16 @@ class CompiledPasses(Passes):
                 score,
             )
 
-        self.threads.run(run, self.threads.chunks(len(level.starts)))
+        self.threads.run(run, self.threads.chunks(len(layer.starts)))
         return score
 
     def partition(
-        self, level: Level, left: NDArray[np.bool_], split: NDArray[np.bool_]
+        self, layer: Layer, left: NDArray[np.bool_], split: NDArray[np.bool_]
     ) -> Children:
         """Part the split nodes; being stable, the partition keeps every child in y order."""
-        r, nodes = self.ranks, len(level.starts)
-        n_left = np.add.reduceat(left, level.starts, dtype=np.intp)[split]
-        n_right = level.sizes[split] - n_left
+        r, nodes = self.ranks, len(layer.starts)
+        n_left = np.add.reduceat(left, layer.starts, dtype=np.intp)[split]
+        n_right = layer.sizes[split] - n_left
         bounds = edges(n_left, n_right)
         to_left = np.full(nodes, -1, dtype=np.intp)
         to_right = np.full(nodes, -1, dtype=np.intp)
@@ -81,8 +81,8 @@ class CompiledPasses(Passes):
         gains = {figure.name: np.zeros(nodes) for figure in (KENDALL, IAUC)}
         self.threads.run(
             lambda first, last: compiled.partition_nodes(
-                level.position,
-                level.bounds,
+                layer.position,
+                layer.bounds,
                 first,
                 last,
                 left,
@@ -100,20 +100,20 @@ class CompiledPasses(Passes):
         )
         for figure in self.figures:
             if figure.name not in gains:
-                gains[figure.name] = self.gain(figure, level, left)
-        return Children(Level(out, bounds, int(n_left.sum())), gains)
+                gains[figure.name] = self.gain(figure, layer, left)
+        return Children(Layer(out, bounds, int(n_left.sum())), gains)
 
-    def summarise(self, level: Level) -> Summary:
-        """Weigh the cells of a level, and locate their responses."""
-        r, nodes = self.ranks, len(level.starts)
+    def summarise(self, layer: Layer) -> Summary:
+        """Weigh the cells of a layer, and locate their responses."""
+        r, nodes = self.ranks, len(layer.starts)
         if r.are_positions:  # sums of positions, which NumPy takes as fast
-            return super().summarise(level)
+            return super().summarise(layer)
         mass, middle = np.empty(nodes), np.empty(nodes)
         at = np.empty(nodes * len(QUARTILES), dtype=np.intp)
         self.threads.run(
             lambda first, last: compiled.summarise_nodes(
-                level.position,
-                level.bounds,
+                layer.position,
+                layer.bounds,
                 first,
                 last,
                 self.weight,
@@ -127,7 +127,7 @@ class CompiledPasses(Passes):
             self.threads.chunks(nodes),
         )
         if r.unweighted:
-            quartiles = interpolated_quartiles(r, level)
+            quartiles = interpolated_quartiles(r, layer)
         else:
-            quartiles = r.y[level.position[at]].reshape(nodes, -1)
+            quartiles = r.y[layer.position[at]].reshape(nodes, -1)
         return Summary(mass, middle / (2.0 * r.total * mass), quartiles)

@@ -1,4 +1,4 @@
-"""Grow an oriented ranking tree level by level (theory §4–§5): score, split, part, go on."""
+"""Grow an oriented ranking tree layer by layer (theory §4–§5): score, split, part, go on."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from crank.criteria import Criterion
 from crank.growing.passes import Passes, edges
 from crank.growing.rule import Split
-from crank.growing.splitter import LevelTask, Splitter
+from crank.growing.splitter import LayerTask, Splitter
 from crank.growing.tree import NOTHING, Node, Tree
-from crank.kernels.cuts import Level
+from crank.kernels.cuts import Layer
 from crank.ranks import Ranks
 
 
-def grow_levels(
+def grow_layers(
     splitter: Splitter,
     ranks: Ranks,
     criterion: Criterion,
@@ -27,35 +27,35 @@ def grow_levels(
 ) -> Tree:
     """Grow a tree until no split improves, or the limits are reached.
 
-    The criterion scores the rows of a level, the splitter cuts its nodes, the passes part them:
+    The criterion scores the rows of a layer, the splitter cuts its nodes, the passes part them:
     none of the three knows the others. See `crank.fitting.grow.grow` for the parameters.
     """
     passes = splitter.passes(ranks)
     n = len(ranks.row)
-    level = Level(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
+    layer = Layer(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
     sketch = _Sketch(passes)
-    here = sketch.add(level, depth=0, places=[0])
+    here = sketch.add(layer, depth=0, places=[0])
     for depth in range(max_depth):
-        open_ = _splittable(ranks, level, min_leaf)
+        open_ = _splittable(ranks, layer, min_leaf)
         if not open_.any():
             break
-        level = passes.keep(level, open_)
+        layer = passes.keep(layer, open_)
         here = [i for i, kept in zip(here, open_.tolist(), strict=True) if kept]
         places = [sketch.place[i] for i in here]
 
         def rng(k: int, depth: int = depth, places: list[int] = places) -> np.random.Generator:
             return np.random.default_rng([seed(), depth, places[k]])
 
-        score = passes.scores(level, criterion)
-        found = splitter.split(LevelTask(level, score, ranks, criterion.objective, min_leaf, rng))
+        score = passes.scores(layer, criterion)
+        found = splitter.split(LayerTask(layer, score, ranks, criterion.objective, min_leaf, rng))
         split = np.array([s is not None for s in found.splits])
         if not split.any():
             break
-        children = passes.partition(level, found.left, split)
-        level = children.level
+        children = passes.partition(layer, found.left, split)
+        layer = children.layer
         parents = [k for k, s in enumerate(found.splits) if s is not None]
         below = [2 * places[k] + side for side in (0, 1) for k in parents]
-        born = sketch.add(level, depth + 1, below)
+        born = sketch.add(layer, depth + 1, below)
         for k, left, right in zip(parents, born, born[len(parents) :], strict=False):
             gains = {name: float(gain[k]) for name, gain in children.gains.items()}
             sketch.split[here[k]] = (found.splits[k], left, right, gains)
@@ -65,7 +65,7 @@ def grow_levels(
 
 
 MANY_ROWS = 2**16
-"""Rows that wait for their cells to be summed up; levels of small data are best done at once."""
+"""Rows that wait for their cells to be summed up; layers of small data are best done at once."""
 
 
 class _Sketch:
@@ -77,27 +77,27 @@ class _Sketch:
         self.place: list[int] = []
         self.about: list[tuple[int, float, float, float, float, float]] = []
         self.split: dict[int, tuple[Split | None, int, int, Mapping[str, float]]] = {}
-        self.waiting: list[Level] = []
+        self.waiting: list[Layer] = []
 
-    def add(self, level: Level, depth: int, places: list[int]) -> list[int]:
-        """Record the cells of a level; return their numbers."""
+    def add(self, layer: Layer, depth: int, places: list[int]) -> list[int]:
+        """Record the cells of a layer; return their numbers."""
         first = len(self.depth)
         self.depth += [depth] * len(places)
         self.place += places
-        self.waiting.append(level)
-        if sum(len(level.position) for level in self.waiting) > MANY_ROWS:
+        self.waiting.append(layer)
+        if sum(len(layer.position) for layer in self.waiting) > MANY_ROWS:
             self.summarise()
         return list(range(first, len(self.depth)))
 
     def summarise(self) -> None:
-        """Describe the cells of the levels that wait for it."""
-        level = self.waiting[0]
+        """Describe the cells of the layers that wait for it."""
+        layer = self.waiting[0]
         if len(self.waiting) > 1:
-            position = np.concatenate([level.position for level in self.waiting])
-            level = Level(position, edges(*(level.sizes for level in self.waiting)))
-        summary = self.passes.summarise(level)
+            position = np.concatenate([layer.position for layer in self.waiting])
+            layer = Layer(position, edges(*(layer.sizes for layer in self.waiting)))
+        summary = self.passes.summarise(layer)
         self.about += zip(
-            level.sizes.tolist(),
+            layer.sizes.tolist(),
             (summary.weight * self.passes.ranks.unit).tolist(),
             summary.quantile.tolist(),
             *summary.quartiles.T.tolist(),
@@ -118,11 +118,11 @@ class _Sketch:
         )
 
 
-def _splittable(ranks: Ranks, level: Level, min_leaf: int) -> NDArray[np.bool_]:
+def _splittable(ranks: Ranks, layer: Layer, min_leaf: int) -> NDArray[np.bool_]:
     """Tell which nodes are large enough and have two distinct responses."""
-    large: NDArray[np.bool_] = level.sizes >= 2 * min_leaf
+    large: NDArray[np.bool_] = layer.sizes >= 2 * min_leaf
     if not ranks.tied:
         return large
-    lowest = ranks.group[level.position[level.starts]]
-    highest = ranks.group[level.position[level.bounds[1:] - 1]]
+    lowest = ranks.group[layer.position[layer.starts]]
+    highest = ranks.group[layer.position[layer.bounds[1:] - 1]]
     return np.asarray(large & (lowest != highest))

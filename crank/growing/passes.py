@@ -1,4 +1,4 @@
-"""The grower's own passes over a level: scores, partition with gains, summaries of the cells."""
+"""The grower's own passes over a layer: scores, partition with gains, summaries of the cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.criteria import ROUNDING, Criterion
-from crank.kernels.cuts import Level
+from crank.kernels.cuts import Layer
 from crank.mass import LocalMass, running_sums
 from crank.metrics.figures import IAUC, KENDALL, Figure, figures
 from crank.ranks import Ranks
@@ -18,17 +18,17 @@ from crank.ranks import Ranks
 
 @dataclass(frozen=True)
 class Children:
-    """The level below a split one.
+    """The layer below a split one.
 
     Attributes
     ----------
-    level : Level
+    layer : Layer
         First the left children of the split nodes, in their order, then the right ones.
     gains : mapping of str to ndarray of shape (nodes,)
-        By figure, the gain of every node of the level above; 0 for those that were not split.
+        By figure, the gain of every node of the layer above; 0 for those that were not split.
     """
 
-    level: Level
+    layer: Layer
     gains: Mapping[str, NDArray[np.float64]]
 
 
@@ -42,7 +42,7 @@ class Summary:
 
 
 class Passes:
-    """The passes in NumPy, one call for all nodes of a level.
+    """The passes in NumPy, one call for all nodes of a layer.
 
     Parameters
     ----------
@@ -54,94 +54,94 @@ class Passes:
         self.figures = figures(of_trees=True)
         self.mass: LocalMass | None = None
 
-    def scores(self, level: Level, criterion: Criterion) -> NDArray[np.float64]:
+    def scores(self, layer: Layer, criterion: Criterion) -> NDArray[np.float64]:
         """Score the rows of each node by the criterion."""
-        self.mass = LocalMass(self.ranks, level)
-        return criterion.scores(self.ranks, level, self.mass)
+        self.mass = LocalMass(self.ranks, layer)
+        return criterion.scores(self.ranks, layer, self.mass)
 
     def partition(
-        self, level: Level, left: NDArray[np.bool_], split: NDArray[np.bool_]
+        self, layer: Layer, left: NDArray[np.bool_], split: NDArray[np.bool_]
     ) -> Children:
         """Part the split nodes; being stable, the partition keeps every child in y order.
 
         Parameters
         ----------
-        level : Level
+        layer : Layer
             The one that was scored last.
         left : ndarray of bool
             Side of each of its rows.
         split : ndarray of bool, shape (nodes,)
             Which of its nodes are split.
         """
-        n_left = np.add.reduceat(left, level.starts, dtype=np.intp)
-        gains = self._gains(level, left, n_left)
+        n_left = np.add.reduceat(left, layer.starts, dtype=np.intp)
+        gains = self._gains(layer, left, n_left)
         n_left = n_left[split]
-        n_right = level.sizes[split] - n_left
-        right = ~left if split.all() else ~left & level.spread_out(split)
+        n_right = layer.sizes[split] - n_left
+        right = ~left if split.all() else ~left & layer.spread_out(split)
         # several times as fast as indexing with a mask that no processor can foresee
-        position = np.concatenate([level.position.compress(side) for side in (left, right)])
-        return Children(Level(position, edges(n_left, n_right), int(n_left.sum())), gains)
+        position = np.concatenate([layer.position.compress(side) for side in (left, right)])
+        return Children(Layer(position, edges(n_left, n_right), int(n_left.sum())), gains)
 
     def _gains(
-        self, level: Level, left: NDArray[np.bool_], n_left: NDArray[np.intp]
+        self, layer: Layer, left: NDArray[np.bool_], n_left: NDArray[np.intp]
     ) -> dict[str, NDArray[np.float64]]:
         """Sum the scores of each figure over the left sides."""
         known: dict[str, NDArray[np.float64]] = {}
         if self.ranks.are_positions:  # closed forms of the sums (theory §4), in whole numbers
-            inside = np.add.reduceat(level.within * left, level.starts)
-            position = level.position.astype(np.int64)
-            total = np.add.reduceat(position, level.starts).astype(np.float64)
-            sums = np.add.reduceat(position * left, level.starts)
-            kendall = (2 * inside + n_left * (1 - level.sizes)).astype(np.float64)
-            iauc = level.sizes * sums.astype(np.float64) - n_left * total - kendall
+            inside = np.add.reduceat(layer.within * left, layer.starts)
+            position = layer.position.astype(np.int64)
+            total = np.add.reduceat(position, layer.starts).astype(np.float64)
+            sums = np.add.reduceat(position * left, layer.starts)
+            kendall = (2 * inside + n_left * (1 - layer.sizes)).astype(np.float64)
+            iauc = layer.sizes * sums.astype(np.float64) - n_left * total - kendall
             known = {KENDALL.name: kendall, IAUC.name: iauc}
         for figure in self.figures:
             if figure.name not in known:
-                known[figure.name] = self.gain(figure, level, left)
+                known[figure.name] = self.gain(figure, layer, left)
         return known
 
-    def gain(self, figure: Figure, level: Level, left: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Sum the scores of a figure over the left side of each node of the level scored last."""
+    def gain(self, figure: Figure, layer: Layer, left: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Sum the scores of a figure over the left side of each node of the layer scored last."""
         assert self.mass is not None
         assert figure.node_scores is not None
-        scores = figure.node_scores(self.ranks, level, self.mass)
-        return np.add.reduceat(scores * left, level.starts)
+        scores = figure.node_scores(self.ranks, layer, self.mass)
+        return np.add.reduceat(scores * left, layer.starts)
 
-    def keep(self, level: Level, kept: NDArray[np.bool_]) -> Level:
-        """Drop nodes from a level."""
+    def keep(self, layer: Layer, kept: NDArray[np.bool_]) -> Layer:
+        """Drop nodes from a layer."""
         if kept.all():
-            return level
+            return layer
         nodes = np.flatnonzero(kept).tolist()
-        bounds = level.bounds.tolist()
-        position = np.concatenate([level.position[bounds[k] : bounds[k + 1]] for k in nodes])
-        n_from_left = sum(bounds[k + 1] - bounds[k] for k in nodes if bounds[k] < level.n_from_left)
-        return Level(position, edges(level.sizes[kept]), n_from_left)
+        bounds = layer.bounds.tolist()
+        position = np.concatenate([layer.position[bounds[k] : bounds[k + 1]] for k in nodes])
+        n_from_left = sum(bounds[k + 1] - bounds[k] for k in nodes if bounds[k] < layer.n_from_left)
+        return Layer(position, edges(layer.sizes[kept]), n_from_left)
 
-    def summarise(self, level: Level) -> Summary:
-        """Weigh the cells of a level, and locate their responses."""
-        ranks, starts = self.ranks, level.starts
+    def summarise(self, layer: Layer) -> Summary:
+        """Weigh the cells of a layer, and locate their responses."""
+        ranks, starts = self.ranks, layer.starts
         if ranks.are_positions:
-            mass = level.sizes.astype(np.float64)
-            middle = 2.0 * np.add.reduceat(level.position.astype(np.float64), starts) + mass
-            quartiles = interpolated_quartiles(ranks, level)
+            mass = layer.sizes.astype(np.float64)
+            middle = 2.0 * np.add.reduceat(layer.position.astype(np.float64), starts) + mass
+            quartiles = interpolated_quartiles(ranks, layer)
         else:
-            weight = ranks.weight[level.position]
+            weight = ranks.weight[layer.position]
             mass = np.add.reduceat(weight, starts)
-            ends = ranks.below[level.position] + ranks.upto[level.position]
+            ends = ranks.below[layer.position] + ranks.upto[layer.position]
             middle = np.add.reduceat(weight * ends, starts)
-            quartiles = self._quartiles(level, weight)
+            quartiles = self._quartiles(layer, weight)
         return Summary(mass, middle / (2.0 * ranks.total * mass), quartiles)
 
-    def _quartiles(self, level: Level, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _quartiles(self, layer: Layer, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quartiles of each cell; with weights, where the running weight reaches them."""
         if self.ranks.unweighted:
-            return interpolated_quartiles(self.ranks, level)
-        running = running_sums(weight, level)
+            return interpolated_quartiles(self.ranks, layer)
+        running = running_sums(weight, layer)
         at = [
             start + np.searchsorted(running[start:end], running[end - 1] * (QUARTILES - ROUNDING))
-            for start, end in pairwise(level.bounds.tolist())
+            for start, end in pairwise(layer.bounds.tolist())
         ]
-        return np.asarray(self.ranks.y[level.position[np.array(at)]])
+        return np.asarray(self.ranks.y[layer.position[np.array(at)]])
 
 
 def edges(*sizes: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -159,11 +159,11 @@ def edges(*sizes: NDArray[np.intp]) -> NDArray[np.intp]:
 QUARTILES = np.array([0.25, 0.5, 0.75])
 
 
-def interpolated_quartiles(ranks: Ranks, level: Level) -> NDArray[np.float64]:
+def interpolated_quartiles(ranks: Ranks, layer: Layer) -> NDArray[np.float64]:
     """Quartiles of each cell without weights: R's type 7."""
-    starts, sizes = level.starts[:, None], level.sizes[:, None]
+    starts, sizes = layer.starts[:, None], layer.sizes[:, None]
     at = (sizes - 1) * QUARTILES
     low = at.astype(np.intp)
-    lower = ranks.y[level.position[starts + low]]
-    upper = ranks.y[level.position[starts + np.minimum(low + 1, sizes - 1)]]
+    lower = ranks.y[layer.position[starts + low]]
+    upper = ranks.y[layer.position[starts + np.minimum(low + 1, sizes - 1)]]
     return np.asarray(lower + (at - low) * (upper - lower))

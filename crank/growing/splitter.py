@@ -1,4 +1,4 @@
-"""What splits the nodes of a level: the task, the answer, and who gives it."""
+"""What splits the nodes of a layer: the task, the answer, and who gives it."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from numpy.typing import NDArray
 
 from crank.growing.passes import Passes
 from crank.growing.rule import Split
-from crank.kernels.cuts import Level, Objective
+from crank.kernels.cuts import Layer, Objective
 from crank.ranks import Ranks
 
 
 @dataclass(frozen=True)
-class LevelTask:
+class LayerTask:
     """The nodes of one depth, scored by the criterion and waiting to be split.
 
     Attributes
     ----------
-    level : Level
+    layer : Layer
     score : ndarray of float64
-        The criterion's score of each row of the level, case weights included.
+        The criterion's score of each row of the layer, case weights included.
     ranks : Ranks
     objective : {"sum", "variance"}
     min_leaf : int
         Fewest rows that a side may have.
     rng : callable
-        ``rng(k)`` is the random generator of the k-th node of the level.
+        ``rng(k)`` is the random generator of the k-th node of the layer.
     """
 
-    level: Level
+    layer: Layer
     score: NDArray[np.float64]
     ranks: Ranks
     objective: Objective
@@ -41,8 +41,8 @@ class LevelTask:
 
 
 @dataclass(frozen=True)
-class LevelSplits:
-    """What became of the nodes of a level: a split or None each, and the side of each row."""
+class LayerSplits:
+    """What became of the nodes of a layer: a split or None each, and the side of each row."""
 
     splits: list[Split | None]
     left: NDArray[np.bool_]
@@ -52,11 +52,11 @@ class Splitter(ABC):
     """A learner bound to the training matrix of one tree."""
 
     @abstractmethod
-    def split(self, task: LevelTask) -> LevelSplits:
-        """Split every node of a level that is worth splitting."""
+    def split(self, task: LayerTask) -> LayerSplits:
+        """Split every node of a layer that is worth splitting."""
 
     def passes(self, ranks: Ranks) -> Passes:
-        """Choose how the grower does its own work on each level; in NumPy by default."""
+        """Choose how the grower does its own work on each layer; in NumPy by default."""
         return Passes(ranks)
 
     def close(self) -> None:  # noqa: B027 - most splitters hold nothing

@@ -18,12 +18,12 @@ from crank.kernels.compiled_histogram import (
     choose_cuts,
     count_columns,
 )
-from crank.kernels.cuts import FloatArray, Objective, ScoredLevel, grain_of, noise_of, rounding_of
+from crank.kernels.cuts import FloatArray, Objective, ScoredLayer, grain_of, noise_of, rounding_of
 
 
 @dataclass(frozen=True)
 class BinSums:
-    """What a block of rows adds to the histograms of a level.
+    """What a block of rows adds to the histograms of a layer.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ def count(
     bins: NDArray[np.uint8],
     columns: NDArray[np.intp],
     index: NDArray[np.int32],
-    level: ScoredLevel,
+    layer: ScoredLayer,
 ) -> BinSums:
     """Sum the scores of a block of rows by column, node and bin.
 
@@ -156,13 +156,13 @@ def count(
     columns : ndarray of int, shape (columns, 3)
         From `column_table`.
     index : ndarray of int32
-        Place in ``bins`` of each row of the level.
-    level : ScoredLevel
+        Place in ``bins`` of each row of the layer.
+    layer : ScoredLayer
         Rows of the block. A block may lack rows of a node; it needs a slice for it all the same.
     """
-    shape = (len(columns), len(level.starts), WIDTH)
+    shape = (len(columns), len(layer.starts), WIDTH)
     room = Scratch.of(
-        (len(columns) * len(level.starts) + 1) * WIDTH, level.weight is not None, False
+        (len(columns) * len(layer.starts) + 1) * WIDTH, layer.weight is not None, False
     )
     count_columns(
         bins,
@@ -170,22 +170,22 @@ def count(
         0,
         len(columns),
         index,
-        level.bounds,
-        level.score,
-        level.weight,
+        layer.bounds,
+        layer.score,
+        layer.weight,
         room.sums,
         room.counts,
         room.masses,
     )
-    score = level.score
+    score = layer.score
     running = np.zeros((3, len(score) + 1))
     np.cumsum((score, np.abs(score), score**2), axis=1, out=running[:, 1:])
-    total, spread, squares = running[:, level.bounds[1:]] - running[:, level.bounds[:-1]]
+    total, spread, squares = running[:, layer.bounds[1:]] - running[:, layer.bounds[:-1]]
     return BinSums(
         room.sums[:-WIDTH].reshape(shape),
         room.counts[:-WIDTH].reshape(shape),
         None if room.masses is None else room.masses[:-WIDTH].reshape(shape),
-        level.sizes,
+        layer.sizes,
         total,
         spread,
         squares,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.chance import chance_gain
-from crank.kernels.cuts import Cut, FloatArray, ScoredLevel, first_best
+from crank.kernels.cuts import Cut, FloatArray, ScoredLayer, first_best
 from crank.kernels.subsets import best_allowed
 
 
@@ -33,7 +33,7 @@ class CategoryColumn:
         code = np.where(np.isnan(values), n_levels, values).astype(np.intp)
         return cls(code, n_levels, discount)
 
-    def search(self, level: ScoredLevel) -> CategorySearch:
+    def search(self, layer: ScoredLayer) -> CategorySearch:
         """Find the best subset in each node.
 
         Sorted by mean score the best subset is a prefix: all levels with a positive sum for the
@@ -41,38 +41,38 @@ class CategoryColumn:
         that prefix, the search says what it would have gained, and `CategorySearch.settle` finds
         the best subset that is allowed.
         """
-        nodes, width = len(level.starts), self.n_levels + 1
-        code = self.code[level.position]
-        key = code + np.repeat(np.arange(nodes) * width, level.sizes) if nodes > 1 else code
+        nodes, width = len(layer.starts), self.n_levels + 1
+        code = self.code[layer.position]
+        key = code + np.repeat(np.arange(nodes) * width, layer.sizes) if nodes > 1 else code
         shape, cells = (nodes, width), nodes * width
         count = np.bincount(key, minlength=cells).reshape(shape)
-        score = np.bincount(key, level.score, cells).astype(np.float64, copy=False).reshape(shape)
-        weight = count if level.weight is None else None
+        score = np.bincount(key, layer.score, cells).astype(np.float64, copy=False).reshape(shape)
+        weight = count if layer.weight is None else None
         if weight is None:
-            weight = np.bincount(key, level.weight, cells).reshape(shape)
+            weight = np.bincount(key, layer.weight, cells).reshape(shape)
         with np.errstate(divide="ignore", invalid="ignore"):
-            mean = np.where(count > 0, np.rint(score / weight / level.grain[:, None]), -np.inf)
+            mean = np.where(count > 0, np.rint(score / weight / layer.grain[:, None]), -np.inf)
         order = np.argsort(-mean, axis=1, kind="stable")
         n_left = np.cumsum(np.take_along_axis(count, order, axis=1), axis=1)
         left = np.cumsum(np.take_along_axis(score, order, axis=1), axis=1)
-        total = level.total[:, None]
-        if level.objective == "sum":
+        total = layer.total[:, None]
+        if layer.objective == "sum":
             gain = 2.0 * left - total
         else:
-            mass = level.mass[:, None]
+            mass = layer.mass[:, None]
             left_weight = np.cumsum(np.take_along_axis(weight, order, axis=1), axis=1)
             with np.errstate(divide="ignore", invalid="ignore"):
                 gain = left**2 * (mass / (left_weight * (mass - left_weight)))
-        n_right = level.sizes[:, None] - n_left
+        n_right = layer.sizes[:, None] - n_left
         gain = np.where((n_right > 0) & (2.0 * left > total), gain, 0.0)
         chance = np.zeros(nodes)
         if self.discount:
-            chance = chance_gain(count, level.noise, level.objective)
+            chance = chance_gain(count, layer.noise, layer.objective)
         bound = np.maximum(gain.max(axis=1) - chance, 0.0)
-        if level.min_leaf > 1:
-            gain *= (n_left >= level.min_leaf) & (n_right >= level.min_leaf)
+        if layer.min_leaf > 1:
+            gain *= (n_left >= layer.min_leaf) & (n_right >= layer.min_leaf)
         best = np.maximum(gain.max(axis=1) - chance, 0.0)
-        return CategorySearch(self, level, count, score, weight, order, gain, chance, best, bound)
+        return CategorySearch(self, layer, count, score, weight, order, gain, chance, best, bound)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class CategorySearch:
     """
 
     column: CategoryColumn
-    level: ScoredLevel
+    layer: ScoredLayer
     count: NDArray[np.intp]
     score: FloatArray
     weight: NDArray[np.intp] | FloatArray
@@ -110,16 +110,16 @@ class CategorySearch:
     def settle(self, node: int) -> float:
         """Find the best allowed subset of a node where the best of all is forbidden."""
         present = self.count[node] > 0
-        level = self.level
+        layer = self.layer
         gain, chosen = best_allowed(
             self.score[node, present],
             self.count[node, present],
             self.weight[node, present].astype(np.float64),
-            level.min_leaf,
-            level.objective,
+            layer.min_leaf,
+            layer.objective,
         )
         gain -= float(self.chance[node])
-        if gain > self.best[node] + level.rounding[node]:
+        if gain > self.best[node] + layer.rounding[node]:
             self.settled[node] = np.zeros(len(present), dtype=bool)
             self.settled[node][present] = chosen
             self.best[node] = gain
@@ -131,10 +131,10 @@ class CategorySearch:
         present = self.count[node] > 0
         chosen = self.settled.get(node)
         if chosen is None:
-            at = first_best(self.gain[node], float(self.level.rounding[node]))
+            at = first_best(self.gain[node], float(self.layer.rounding[node]))
             chosen = np.zeros(missing + 1, dtype=bool)
             chosen[self.order[node, : at + 1]] = True
-        here = self.level.position[self.level.bounds[node] : self.level.bounds[node + 1]]
+        here = self.layer.position[self.layer.bounds[node] : self.layer.bounds[node + 1]]
         left[here] = chosen[self.column.code[here]]
         sides = (np.flatnonzero(side & present) for side in (chosen, ~chosen))
         codes = tuple(tuple(int(c) for c in side if c != missing) for side in sides)

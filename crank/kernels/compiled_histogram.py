@@ -32,7 +32,7 @@ FACTOR = 2
 FOUND = 6
 """Numbers that are found for a column of numbers in a node; see `search_columns`."""
 TOTAL, MASS, ROUNDING, GRAIN, NOISE = 0, 1, 2, 3, 4
-"""What is known of a node; see `crank.kernels.cuts.ScoredLevel`."""
+"""What is known of a node; see `crank.kernels.cuts.ScoredLayer`."""
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Compiled: the side of every row of a split level, and the values on either side of each cut."""
+"""Compiled: the side of every row of a split layer, and the values on either side of each cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every stump kernel shares: the level it reads, the value of a cut, which of two is better.
+"""What every stump kernel shares: the layer it reads, the value of a cut, which of two is better.
 
 Gains that differ by rounding only count as equal; then the first column wins, and in it the
 first cut. So kernels that add the same scores in another order grow the same tree.
@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Level:
+class Layer:
     """The nodes of one depth that are still to be split.
 
     Attributes
@@ -33,7 +33,7 @@ class Level:
     bounds : ndarray of int, shape (nodes + 1,)
         Node k owns ``position[bounds[k]:bounds[k + 1]]``; no node is empty.
     n_from_left : int
-        The left children of the level above come first: this many rows are theirs.
+        The left children of the layer above come first: this many rows are theirs.
     """
 
     position: NDArray[np.int32]
@@ -61,8 +61,8 @@ class Level:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoredLevel(Level):
-    """A level as the kernels see it; arrays are aligned with its rows.
+class ScoredLayer(Layer):
+    """A layer as the kernels see it; arrays are aligned with its rows.
 
     Attributes
     ----------
@@ -83,17 +83,17 @@ class ScoredLevel(Level):
     @classmethod
     def of(
         cls,
-        level: Level,
+        layer: Layer,
         score: FloatArray,
         weight: FloatArray | None,
         objective: Objective,
         min_leaf: int,
-    ) -> ScoredLevel:
-        """Score a level."""
+    ) -> ScoredLayer:
+        """Score a layer."""
         return cls(
-            level.position,
-            level.bounds,
-            level.n_from_left,
+            layer.position,
+            layer.bounds,
+            layer.n_from_left,
             score=score,
             weight=weight,
             objective=objective,
@@ -144,7 +144,7 @@ class ScoredLevel(Level):
 
 
 def rounding_of(spread: FloatArray, mass: FloatArray, objective: Objective) -> FloatArray:
-    """Difference of gains that may be due to rounding; see `ScoredLevel`."""
+    """Difference of gains that may be due to rounding; see `ScoredLayer`."""
     return ROUNDING * (spread if objective == "sum" else spread**2 / mass)
 
 

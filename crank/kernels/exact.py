@@ -1,4 +1,4 @@
-"""The exact stump kernel in NumPy: every threshold of every numeric column, a whole level at once.
+"""The exact stump kernel in NumPy: every threshold of every numeric column, a whole layer at once.
 
 It serves small data, any data where numba is missing, and is the oracle of the compiled kernel.
 """
@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.cuts import Cut, FloatArray, Level, Objective, ScoredLevel, between
+from crank.kernels.cuts import Cut, FloatArray, Layer, Objective, ScoredLayer, between
 
 Numbers = NDArray[Any]
 """Sums of scores: int64 if the scores are whole numbers, else float64."""
 
 
 class NumericColumns:
-    """Numeric columns kept sorted within every node, from level to level.
+    """Numeric columns kept sorted within every node, from layer to layer.
 
     Parameters
     ----------
@@ -39,65 +39,65 @@ class NumericColumns:
         self.value = columns.take(self.order + np.arange(0, columns.size, self.n)[:, None])
         self.missing = np.flatnonzero(np.isnan(self.value[:, -1]))
 
-    def descend(self, level: ScoredLevel) -> None:
-        """Re-sort by (node, value): a stable partition of what the level above had sorted."""
-        rows = len(level.position)
-        if len(level.starts) == 1 and rows == self.order.shape[1]:
+    def descend(self, layer: ScoredLayer) -> None:
+        """Re-sort by (node, value): a stable partition of what the layer above had sorted."""
+        rows = len(layer.position)
+        if len(layer.starts) == 1 and rows == self.order.shape[1]:
             return
         born = np.zeros(self.n, dtype=np.int8)
-        born[level.position[: level.n_from_left]] = 1
-        born[level.position[level.n_from_left :]] = 2
+        born[layer.position[: layer.n_from_left]] = 1
+        born[layer.position[layer.n_from_left :]] = 2
         side = born.take(self.order)
         at = np.empty((self.d, rows), dtype=np.intp)
-        at[:, : level.n_from_left] = np.flatnonzero(side == 1).reshape(self.d, -1)
-        at[:, level.n_from_left :] = np.flatnonzero(side == 2).reshape(self.d, -1)
+        at[:, : layer.n_from_left] = np.flatnonzero(side == 1).reshape(self.d, -1)
+        at[:, layer.n_from_left :] = np.flatnonzero(side == 2).reshape(self.d, -1)
         self.order = self.order.take(at)
         self.value = self.value.take(at)
 
-    def search(self, level: ScoredLevel) -> NumericSearch:
+    def search(self, layer: ScoredLayer) -> NumericSearch:
         """Find each column's best cut in each node."""
-        low = _running(_by_position(level, _whole(level), self.n), self.order, level)
-        n_low: NDArray[np.intp] = (level.within + 1)[None, :]
+        low = _running(_by_position(layer, _whole(layer), self.n), self.order, layer)
+        n_low: NDArray[np.intp] = (layer.within + 1)[None, :]
         low_weight: Numbers = n_low
-        if level.weight is not None and level.objective == "variance":
-            by_position = _by_position(level, level.weight, self.n)
-            low_weight = _running(by_position, self.order, level)
+        if layer.weight is not None and layer.objective == "variance":
+            by_position = _by_position(layer, layer.weight, self.n)
+            low_weight = _running(by_position, self.order, layer)
         rises = np.zeros(self.order.shape, dtype=bool)
         np.less(self.value[:, :-1], self.value[:, 1:], out=rises[:, :-1])
         every = np.arange(self.d)
         if not len(self.missing):
-            self._forbid(every, low, rises, level)
-            placement = _Placement.of(every, False, low, n_low, low_weight, rises, level)
-            return NumericSearch(self, level, [placement])
-        some = _Missing(self, level)
+            self._forbid(every, low, rises, layer)
+            placement = _Placement.of(every, False, low, n_low, low_weight, rises, layer)
+            return NumericSearch(self, layer, [placement])
+        some = _Missing(self, layer)
         inner, low_with_missing = rises[self.missing], low[self.missing] + some.part_of(low)
-        self._forbid(every, low, rises, level)
-        self._forbid(self.missing, low_with_missing, inner, level)
+        self._forbid(every, low, rises, layer)
+        self._forbid(self.missing, low_with_missing, inner, layer)
         rises[some.column, some.last_known] |= some.parted
         placements = [
-            _Placement.of(every, False, low, n_low, low_weight, rises, level),
+            _Placement.of(every, False, low, n_low, low_weight, rises, layer),
             _Placement.of(
                 self.missing,
                 True,
                 low_with_missing,
-                n_low + level.spread_out(some.count, axis=1),
-                low_weight if level.objective == "sum" else some.add_to(low_weight),
+                n_low + layer.spread_out(some.count, axis=1),
+                low_weight if layer.objective == "sum" else some.add_to(low_weight),
                 inner,
-                level,
+                layer,
             ),
         ]
-        return NumericSearch(self, level, placements)
+        return NumericSearch(self, layer, placements)
 
     def _forbid(
         self,
         columns: NDArray[np.intp],
         low: Numbers,
         rises: NDArray[np.bool_],
-        level: ScoredLevel,
+        layer: ScoredLayer,
     ) -> None:
         """Rule out the cuts of some columns that would send the wrong side left."""
         if self.directed:
-            lean = np.sign(low + low - level.spread_out(level.total))
+            lean = np.sign(low + low - layer.spread_out(layer.total))
             rises &= lean * self.direction[columns, None] <= 0.0
 
 
@@ -113,23 +113,23 @@ class _Missing:
         Whether the node has rows of both kinds.
     """
 
-    def __init__(self, data: NumericColumns, level: ScoredLevel) -> None:
-        self.level, self.column = level, data.missing[:, None]
+    def __init__(self, data: NumericColumns, layer: ScoredLayer) -> None:
+        self.layer, self.column = layer, data.missing[:, None]
         absent = np.isnan(data.value[data.missing])
-        self.count = np.add.reduceat(absent, level.starts, axis=1, dtype=np.intp)
-        self.known = self.count < level.sizes
-        self.last_known = np.maximum(level.bounds[1:] - self.count - 1, 0)
+        self.count = np.add.reduceat(absent, layer.starts, axis=1, dtype=np.intp)
+        self.known = self.count < layer.sizes
+        self.last_known = np.maximum(layer.bounds[1:] - self.count - 1, 0)
         self.parted = self.known & (self.count > 0)
 
     def part_of(self, running: Numbers) -> Numbers:
         """Give each row the share of its node's missing values in a running sum."""
         known = np.where(self.known, running[self.column, self.last_known], 0)
-        return self.level.spread_out(running[self.column, self.level.bounds[1:] - 1] - known, 1)
+        return self.layer.spread_out(running[self.column, self.layer.bounds[1:] - 1] - known, 1)
 
     def add_to(self, weight: Numbers) -> Numbers:
         """Add the missing values to the weight of the low side."""
-        if self.level.weight is None:
-            return np.asarray(weight + self.level.spread_out(self.count, axis=1))
+        if self.layer.weight is None:
+            return np.asarray(weight + self.layer.spread_out(self.count, axis=1))
         return np.asarray(weight[self.column[:, 0]] + self.part_of(weight))
 
 
@@ -164,14 +164,14 @@ class _Placement:
         n_low: NDArray[np.intp],
         low_weight: Numbers,
         rises: NDArray[np.bool_],
-        level: ScoredLevel,
+        layer: ScoredLayer,
     ) -> _Placement:
         """Value the cuts where the column ``rises`` and both sides are large enough."""
-        room = level.spread_out(level.sizes) - level.min_leaf
-        rises &= (n_low >= level.min_leaf) & (n_low <= room)
-        gain = _value(low, low_weight, level)
+        room = layer.spread_out(layer.sizes) - layer.min_leaf
+        rises &= (n_low >= layer.min_leaf) & (n_low <= room)
+        gain = _value(low, low_weight, layer)
         gain *= rises
-        best = np.maximum.reduceat(gain, level.starts, axis=1)
+        best = np.maximum.reduceat(gain, layer.starts, axis=1)
         return cls(columns, missing_low, gain, low, n_low, best)
 
     def find(self, column: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -182,10 +182,10 @@ class _Placement:
 
 @dataclass(frozen=True)
 class NumericSearch:
-    """The best cuts of all numeric columns in all nodes of a level."""
+    """The best cuts of all numeric columns in all nodes of a layer."""
 
     data: NumericColumns
-    level: ScoredLevel
+    layer: ScoredLayer
     placements: list[_Placement]
 
     @property
@@ -209,40 +209,40 @@ class NumericSearch:
         left : ndarray of bool
             Side by position, filled for the nodes with a cut.
         """
-        level, data = self.level, self.data
+        layer, data = self.layer, self.data
         nodes, wanted = np.arange(len(column)), column >= 0
         column = np.maximum(column, 0)
-        rows = np.arange(len(level.position))
-        flat = level.spread_out(column * len(rows)) + rows
+        rows = np.arange(len(layer.position))
+        flat = layer.spread_out(column * len(rows)) + rows
         first = self.placements[0]
         found, gain = first.best[column, nodes], first.gain.take(flat)
         missing_low = np.zeros(len(column), dtype=bool)
         for other in self.placements[1:]:
             at, there = other.find(column)
-            missing_low = there & (other.best[at, nodes] > found + level.rounding)
+            missing_low = there & (other.best[at, nodes] > found + layer.rounding)
             found = np.where(missing_low, other.best[at, nodes], found)
-            moved = other.gain.take(level.spread_out(at * len(rows)) + rows)
-            gain = np.where(level.spread_out(missing_low), moved, gain)
-        near = np.flatnonzero(gain >= level.spread_out(found - level.rounding))
-        cut = near[np.searchsorted(near, level.starts)]
+            moved = other.gain.take(layer.spread_out(at * len(rows)) + rows)
+            gain = np.where(layer.spread_out(missing_low), moved, gain)
+        near = np.flatnonzero(gain >= layer.spread_out(found - layer.rounding))
+        cut = near[np.searchsorted(near, layer.starts)]
         low, n_low = first.low[column, cut], first.n_low[0, cut]
         for other in self.placements[1:]:
             at, _ = other.find(column)
             low = np.where(missing_low, other.low[at, cut], low)
             n_low = np.where(missing_low, other.n_low[at, cut], n_low)
-        low_is_left = 2.0 * low > level.total
+        low_is_left = 2.0 * low > layer.total
         missing_left = low_is_left == missing_low
-        any_missing = np.isnan(data.value[column, level.bounds[1:] - 1])
+        any_missing = np.isnan(data.value[column, layer.bounds[1:] - 1])
         order = data.order.take(flat)
-        goes = (rows <= level.spread_out(cut)) == level.spread_out(low_is_left)
+        goes = (rows <= layer.spread_out(cut)) == layer.spread_out(low_is_left)
         if any_missing.any():
-            goes = np.where(np.isnan(data.value.take(flat)), level.spread_out(missing_left), goes)
+            goes = np.where(np.isnan(data.value.take(flat)), layer.spread_out(missing_left), goes)
         if not wanted.all():
-            here = level.spread_out(wanted)
+            here = layer.spread_out(wanted)
             order, goes = order[here], goes[here]
         left[order] = goes
         after = np.minimum(cut + 1, len(rows) - 1)
-        sides = np.where(low_is_left, n_low, level.sizes - n_low)
+        sides = np.where(low_is_left, n_low, layer.sizes - n_low)
         return [
             Cut(low_first, a, b, None, missing if some else None, n) if want else None
             for want, low_first, a, b, some, missing, n in zip(
@@ -258,16 +258,16 @@ class NumericSearch:
         ]
 
 
-def _value(low: Numbers, low_weight: Numbers, level: ScoredLevel) -> Numbers:
+def _value(low: Numbers, low_weight: Numbers, layer: ScoredLayer) -> Numbers:
     """Value of cutting off a low side: |Σ left − Σ right|, or the variance (Σ low)² W / (W_l W_h).
 
     The variance form is for scores that are centred within the node.
     """
-    if level.objective == "sum":
+    if layer.objective == "sum":
         gain = low + low
-        gain -= level.spread_out(level.total.astype(low.dtype))
+        gain -= layer.spread_out(layer.total.astype(low.dtype))
         return np.asarray(np.abs(gain, out=gain))
-    weight = level.spread_out(level.mass)
+    weight = layer.spread_out(layer.mass)
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = weight / (low_weight * (weight - low_weight))
     factor[~np.isfinite(factor)] = 0.0
@@ -286,41 +286,41 @@ def _sorted_order(columns: FloatArray) -> NDArray[np.intp]:
     return np.argsort(np.where(absent, np.inf, columns), axis=1)
 
 
-def _by_position(level: ScoredLevel, values: Numbers, n: int) -> Numbers:
+def _by_position(layer: ScoredLayer, values: Numbers, n: int) -> Numbers:
     out = np.zeros(n, dtype=values.dtype)
-    out[level.position] = values
+    out[layer.position] = values
     return out
 
 
-def _running(by_position: Numbers, order: NDArray[np.intp], level: ScoredLevel) -> Numbers:
+def _running(by_position: Numbers, order: NDArray[np.intp], layer: ScoredLayer) -> Numbers:
     """Add values up in sorted order within each node.
 
-    Whole numbers go through the level in one sweep. Others are added node by node, because the
-    rounding of a sum over the level would swamp its smallest nodes.
+    Whole numbers go through the layer in one sweep. Others are added node by node, because the
+    rounding of a sum over the layer would swamp its smallest nodes.
     """
     total = by_position.take(order)
     if total.dtype == np.int64:
         np.add.accumulate(total, axis=1, out=total)
-        if len(level.starts) > 1:
+        if len(layer.starts) > 1:
             # every column has the same rows in a node, hence the same sum before it
-            before = total[0, level.bounds[1:-1] - 1]
-            total[:, level.bounds[1] :] -= before.repeat(level.sizes[1:])
+            before = total[0, layer.bounds[1:-1] - 1]
+            total[:, layer.bounds[1] :] -= before.repeat(layer.sizes[1:])
         return total
-    for start, end in pairwise(level.bounds.tolist()):
+    for start, end in pairwise(layer.bounds.tolist()):
         np.add.accumulate(total[:, start:end], axis=1, out=total[:, start:end])
     return total
 
 
-def _whole(level: ScoredLevel) -> Numbers:
+def _whole(layer: ScoredLayer) -> Numbers:
     """Return the scores as integers if they are: NumPy adds those four times as fast.
 
     Without weights they are, for every criterion but spearman.
     """
-    if level.weight is None and level.objective == "sum" and level.spread.sum() < 2.0**60:
-        whole = level.score.astype(np.int64)
-        if (whole == level.score).all():
+    if layer.weight is None and layer.objective == "sum" and layer.spread.sum() < 2.0**60:
+        whole = layer.score.astype(np.int64)
+        if (whole == layer.score).all():
             return whole
-    return level.score
+    return layer.score
 
 
 def best_cut(
@@ -344,10 +344,10 @@ def best_cut(
     n = len(value)
     if n < 2 * min_leaf:
         return None
-    whole = Level(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
-    level = ScoredLevel.of(whole, score, weight, objective, min_leaf)
-    search = NumericColumns(value[None, :], np.array([direction])).search(level)
-    if search.best[0, 0] <= level.floor[0]:
+    whole = Layer(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
+    layer = ScoredLayer.of(whole, score, weight, objective, min_leaf)
+    search = NumericColumns(value[None, :], np.array([direction])).search(layer)
+    if search.best[0, 0] <= layer.floor[0]:
         return None
     cut = search.cuts(np.zeros(1, dtype=np.intp), np.empty(n, dtype=bool))[0]
     assert cut is not None

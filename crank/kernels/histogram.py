@@ -14,8 +14,8 @@ from crank.kernels.categories import CategoryColumn, CategorySearch
 from crank.kernels.compiled_bins import MISSING_BIN
 from crank.kernels.compiled_histogram import WIDTH, search_columns
 from crank.kernels.compiled_sides import side_nodes
-from crank.kernels.cuts import Cut, Level, ScoredLevel
-from crank.kernels.stumps import LevelCuts, StumpKernel, best_columns, directions, undecided
+from crank.kernels.cuts import Cut, Layer, ScoredLayer
+from crank.kernels.stumps import LayerCuts, StumpKernel, best_columns, directions, undecided
 from crank.kernels.threads import Threads
 
 
@@ -59,47 +59,47 @@ class HistogramStumps(StumpKernel):
             for j in np.flatnonzero(self.levels > MISSING_BIN)
         }
 
-    def search(self, level: ScoredLevel) -> LevelCuts:
-        """Search every column once for the whole level."""
-        index = level.position if self.slot is None else self.slot[level.position]
-        cuts = self._search(level, index)
+    def search(self, layer: ScoredLayer) -> LayerCuts:
+        """Search every column once for the whole layer."""
+        index = layer.position if self.slot is None else self.slot[layer.position]
+        cuts = self._search(layer, index)
         gain, bound = cuts.gain, cuts.bound
-        wide = {j: column.search(level) for j, column in self.wide.items()}
+        wide = {j: column.search(layer) for j, column in self.wide.items()}
         for j, subset in wide.items():
             gain[j], bound[j] = subset.best, subset.bound
         alone: dict[tuple[int, int], CategorySearch] = {}
         factors = np.flatnonzero(self.levels).tolist()
-        for j, k in undecided(gain, {j: bound[j] for j in factors}, level):
+        for j, k in undecided(gain, {j: bound[j] for j in factors}, layer):
             if j not in wide:
-                alone[j, k] = self._alone(level, index, k, j)
+                alone[j, k] = self._alone(layer, index, k, j)
             gain[j, k] = wide[j].settle(k) if j in wide else alone[j, k].best[0]
-        column = best_columns(gain, level)
+        column = best_columns(gain, layer)
         for k, j in enumerate(column.tolist()):
             if j >= 0 and self.levels[j] and j not in wide and (j, k) not in alone:
-                alone[j, k] = self._alone(level, index, k, j)
-        return self._cuts(level, index, column, cuts.found, wide, alone)
+                alone[j, k] = self._alone(layer, index, k, j)
+        return self._cuts(layer, index, column, cuts.found, wide, alone)
 
-    def _search(self, level: ScoredLevel, index: NDArray[np.int32]) -> BinCuts:
+    def _search(self, layer: ScoredLayer, index: NDArray[np.int32]) -> BinCuts:
         """Count and choose, two columns at a time."""
-        cuts = BinCuts.empty(len(self.levels), len(level.starts))
+        cuts = BinCuts.empty(len(self.levels), len(layer.starts))
         factors = any_factor(self.columns)
-        noise = level.noise if factors and self.discount else None
-        nodes = node_table(level.total, level.mass, level.spread, noise, level.objective)
+        noise = layer.noise if factors and self.discount else None
+        nodes = node_table(layer.total, layer.mass, layer.spread, noise, layer.objective)
 
         def search(first: int, last: int) -> None:
-            room = Scratch.of(2 * WIDTH, level.weight is not None, factors)
+            room = Scratch.of(2 * WIDTH, layer.weight is not None, factors)
             search_columns(
                 self.binned.bins,
                 self.columns,
                 first,
                 last,
                 index,
-                level.bounds,
-                level.score,
-                level.weight,
+                layer.bounds,
+                layer.score,
+                layer.weight,
                 nodes,
-                level.objective == "variance",
-                level.min_leaf,
+                layer.objective == "variance",
+                layer.min_leaf,
                 room.sums,
                 room.counts,
                 room.masses,
@@ -115,16 +115,16 @@ class HistogramStumps(StumpKernel):
 
     def _cuts(
         self,
-        level: ScoredLevel,
+        layer: ScoredLayer,
         index: NDArray[np.int32],
         column: NDArray[np.intp],
         found: NDArray[np.int32],
         wide: dict[int, CategorySearch],
         alone: dict[tuple[int, int], CategorySearch],
-    ) -> LevelCuts:
+    ) -> LayerCuts:
         """Make cuts of the winners, and send the rows of their nodes left or right."""
         nodes = len(column)
-        left = np.zeros(len(level.position), dtype=bool)
+        left = np.zeros(len(layer.position), dtype=bool)
         side = np.zeros((nodes, MISSING_BIN + 1), dtype=bool)
         edge = np.full((nodes, 2), -1, dtype=np.int32)
         neighbour = np.full((nodes, 2), np.nan)
@@ -136,8 +136,8 @@ class HistogramStumps(StumpKernel):
             if j in wide:
                 by_position = np.zeros(len(self.row), dtype=bool)
                 cuts[k] = wide[j].cut(k, by_position)
-                here = slice(level.bounds[k], level.bounds[k + 1])
-                left[here] = by_position[level.position[here]]
+                here = slice(layer.bounds[k], layer.bounds[k + 1])
+                left[here] = by_position[layer.position[here]]
                 by_table[k] = -1
             elif self.levels[j]:
                 cuts[k] = _subset(alone[j, k], side[k])
@@ -150,15 +150,15 @@ class HistogramStumps(StumpKernel):
                     neighbour[k] = self.binned.edges[j, [low, high]]
                 else:
                     edge[k] = low, high if high != MISSING_BIN else -1
-        self._send(level, index, by_table, side, edge, left, neighbour)
+        self._send(layer, index, by_table, side, edge, left, neighbour)
         for k, j in enumerate(column.tolist()):
             if j >= 0 and cuts[k] is None:
-                cuts[k] = self._threshold(level, k, found[j, k], neighbour[k])
-        return LevelCuts(column, cuts, left)
+                cuts[k] = self._threshold(layer, k, found[j, k], neighbour[k])
+        return LayerCuts(column, cuts, left)
 
     def _send(
         self,
-        level: ScoredLevel,
+        layer: ScoredLayer,
         index: NDArray[np.int32],
         column: NDArray[np.intp],
         side: NDArray[np.bool_],
@@ -171,10 +171,10 @@ class HistogramStumps(StumpKernel):
             lambda first, last: kernel(
                 self.X,
                 self.row,
-                level.position,
+                layer.position,
                 self.binned.bins,
                 index,
-                level.bounds,
+                layer.bounds,
                 first,
                 last,
                 column,
@@ -187,19 +187,19 @@ class HistogramStumps(StumpKernel):
         )
 
     def _alone(
-        self, level: ScoredLevel, index: NDArray[np.int32], node: int, column: int
+        self, layer: ScoredLayer, index: NDArray[np.int32], node: int, column: int
     ) -> CategorySearch:
         """Find the subset of one node again, in NumPy: compiled code tells gains only."""
-        here = slice(level.bounds[node], level.bounds[node + 1])
+        here = slice(layer.bounds[node], layer.bounds[node + 1])
         n_levels = int(self.levels[column])
         code = self.binned.bins[column, index[here]].astype(np.intp)
         code[code == MISSING_BIN] = n_levels
-        alone = ScoredLevel.of(
-            Level(np.arange(len(code), dtype=np.int32), np.array([0, len(code)], dtype=np.intp)),
-            level.score[here],
-            None if level.weight is None else level.weight[here],
-            level.objective,
-            level.min_leaf,
+        alone = ScoredLayer.of(
+            Layer(np.arange(len(code), dtype=np.int32), np.array([0, len(code)], dtype=np.intp)),
+            layer.score[here],
+            None if layer.weight is None else layer.weight[here],
+            layer.objective,
+            layer.min_leaf,
         )
         search = CategoryColumn(code, n_levels, self.discount).search(alone)
         if search.bound[0] > search.best[0] + alone.rounding[0]:
@@ -208,13 +208,13 @@ class HistogramStumps(StumpKernel):
 
     def _threshold(
         self,
-        level: ScoredLevel,
+        layer: ScoredLayer,
         node: int,
         found: NDArray[np.int32],
         neighbour: NDArray[np.float64],
     ) -> Cut:
         _, high, n_low, missing_low, low_is_left, n_missing = found.tolist()
-        rows = int(level.bounds[node + 1] - level.bounds[node])
+        rows = int(layer.bounds[node + 1] - layer.bounds[node])
         return Cut(
             low_is_left=bool(low_is_left),
             low=float(neighbour[0]),

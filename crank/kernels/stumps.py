@@ -1,4 +1,4 @@
-"""The best stump of every node of a level, over numeric and categorical columns alike."""
+"""The best stump of every node of a layer, over numeric and categorical columns alike."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.categories import CategoryColumn
-from crank.kernels.cuts import Cut, FloatArray, ScoredLevel
+from crank.kernels.cuts import Cut, FloatArray, ScoredLayer
 from crank.kernels.exact import NumericColumns
 
 
 @dataclass(frozen=True)
-class LevelCuts:
-    """What a kernel found for the nodes of a level.
+class LayerCuts:
+    """What a kernel found for the nodes of a layer.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class LevelCuts:
         The column to split on, −1 where no split improves on the undivided node.
     cut : list of Cut or None
     left : ndarray of bool
-        Side of each row of the level; False throughout a node without a split.
+        Side of each row of the layer; False throughout a node without a split.
     """
 
     column: NDArray[np.intp]
@@ -34,7 +34,7 @@ class LevelCuts:
 
 
 class StumpKernel(ABC):
-    """The columns of a training matrix, ready to be searched level by level.
+    """The columns of a training matrix, ready to be searched layer by layer.
 
     A kernel may be given a ``direction`` for each column. 1 allows only cuts that send the larger
     numbers left, to the high side, −1 only the contrary, 0 both. Missing values are not compared
@@ -45,7 +45,7 @@ class StumpKernel(ABC):
     """
 
     @abstractmethod
-    def search(self, level: ScoredLevel) -> LevelCuts:
+    def search(self, layer: ScoredLayer) -> LayerCuts:
         """Find the best stump of each node."""
 
 
@@ -83,24 +83,24 @@ class ExactStumps(StumpKernel):
             for j in np.flatnonzero(kinds)
         }
 
-    def search(self, level: ScoredLevel) -> LevelCuts:
-        """Search every column once for the whole level."""
+    def search(self, layer: ScoredLayer) -> LayerCuts:
+        """Search every column once for the whole layer."""
         numeric = None
         if self.numbers is not None:
-            self.numbers.descend(level)
-            numeric = self.numbers.search(level)
-        subsets = {j: column.search(level) for j, column in self.categories.items()}
+            self.numbers.descend(layer)
+            numeric = self.numbers.search(layer)
+        subsets = {j: column.search(layer) for j, column in self.categories.items()}
         if numeric is not None and not subsets:
             gain = numeric.best
         else:
-            gain = np.empty((self.d, len(level.starts)))
+            gain = np.empty((self.d, len(layer.starts)))
             if numeric is not None:
                 gain[self.numeric] = numeric.best
             for j, subset in subsets.items():
                 gain[j] = subset.best
-            for j, k in undecided(gain, {j: subset.bound for j, subset in subsets.items()}, level):
+            for j, k in undecided(gain, {j: subset.bound for j, subset in subsets.items()}, layer):
                 gain[j, k] = subsets[j].settle(k)
-        column = best_columns(gain, level)
+        column = best_columns(gain, layer)
         left = np.zeros(self.n, dtype=bool)
         cuts: list[Cut | None] = [None] * len(column)
         if numeric is not None:
@@ -108,7 +108,7 @@ class ExactStumps(StumpKernel):
         for k, j in enumerate(column.tolist()):
             if j in subsets:
                 cuts[k] = subsets[j].cut(k, left)
-        return LevelCuts(column, cuts, left[level.position])
+        return LayerCuts(column, cuts, left[layer.position])
 
 
 def directions(direction: Sequence[int], d: int) -> NDArray[np.int8]:
@@ -116,7 +116,7 @@ def directions(direction: Sequence[int], d: int) -> NDArray[np.int8]:
     return np.asarray(direction if len(direction) else np.zeros(d), dtype=np.int8)
 
 
-def best_columns(gain: NDArray[Any], level: ScoredLevel) -> NDArray[np.intp]:
+def best_columns(gain: NDArray[Any], layer: ScoredLayer) -> NDArray[np.intp]:
     """Choose the column to split each node on: the first of the best, −1 if none improves.
 
     Parameters
@@ -124,12 +124,12 @@ def best_columns(gain: NDArray[Any], level: ScoredLevel) -> NDArray[np.intp]:
     gain : ndarray of shape (d, nodes)
     """
     best = gain.max(axis=0)
-    column = (gain >= best - level.rounding).argmax(axis=0)
-    return np.where(best > level.floor, column, -1)
+    column = (gain >= best - layer.rounding).argmax(axis=0)
+    return np.where(best > layer.floor, column, -1)
 
 
 def undecided(
-    gain: NDArray[Any], bound: Mapping[int, FloatArray], level: ScoredLevel
+    gain: NDArray[Any], bound: Mapping[int, FloatArray], layer: ScoredLayer
 ) -> Iterator[tuple[int, int]]:
     """Name the columns and nodes where a subset of levels may gain more than was found.
 
@@ -143,6 +143,6 @@ def undecided(
         What each column of categories could gain at most.
     """
     for j, most in bound.items():
-        for k in np.flatnonzero(most > np.maximum(gain[j] + level.rounding, level.floor)).tolist():
-            if most[k] >= gain[:, k].max() - level.rounding[k]:
+        for k in np.flatnonzero(most > np.maximum(gain[j] + layer.rounding, layer.floor)).tolist():
+            if most[k] >= gain[:, k].max() - layer.rounding[k]:
                 yield j, k

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crank.errors import OptionError, did_you_mean, listed
-from crank.kernels.cuts import Level
+from crank.kernels.cuts import Layer
 from crank.mass import LocalMass
 from crank.metrics.jackknife import iauc_influences, kendall_influences
 from crank.metrics.node_scores import iauc_scores, kendall_scores
@@ -52,7 +52,7 @@ class Figure:
         How much of the independent pairs bears on it, for intervals in small samples; see
         `crank.metrics.intervals.evidence`.
     node_scores : callable or None
-        ``(ranks, level, mass) -> ndarray``: scores whose sum over the left side of a split is what
+        ``(ranks, layer, mass) -> ndarray``: scores whose sum over the left side of a split is what
         the split adds; None if gains do not add up over the nodes of a tree.
     """
 
@@ -67,7 +67,7 @@ class Figure:
     total: Callable[[Ranks], float] = field(repr=False)
     rate: Callable[[Sample], float] = field(repr=False)
     influences: Callable[[Sample], tuple[float, FloatArray]] = field(repr=False)
-    node_scores: Callable[[Ranks, Level, LocalMass], FloatArray] | None = field(
+    node_scores: Callable[[Ranks, Layer, LocalMass], FloatArray] | None = field(
         default=None, repr=False
     )
     weighting: Weighting | None = None

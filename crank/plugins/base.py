@@ -100,7 +100,7 @@ class SplitLearner(ABC):
         """Do once for a tree what need not be done for each node.
 
         A learner that standardises, sorts or bins may return a copy of itself that knows the
-        columns' centre and scale, or a `Splitter` of its own that splits whole levels. It
+        columns' centre and scale, or a `Splitter` of its own that splits whole layers. It
         must not change itself: one learner serves many fits, also in threads.
         """
         return self

@@ -36,7 +36,7 @@ class LightGBM(SplitLearner):
         Ridge penalty on leaf values, against the weighted mean of the losses: as strong as
         LightGBM's on 300 rows.
     n_threads : int
-        Threads for one node. Nodes of a level are fitted side by side anyhow if the fit may use
+        Threads for one node. Nodes of a layer are fitted side by side anyhow if the fit may use
         several jobs, so 1 is best unless nodes are few and large.
 
     Examples

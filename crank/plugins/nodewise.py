@@ -1,4 +1,4 @@
-"""From a learner to the splits of a whole level: orientation, minimum leaf size, stopping."""
+"""From a learner to the splits of a whole layer: orientation, minimum leaf size, stopping."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crank.errors import OptionError, PluginError
 from crank.growing.matrix import TrainingMatrix
 from crank.growing.rule import Split, SplitRule
-from crank.growing.splitter import LevelSplits, LevelTask, Splitter
+from crank.growing.splitter import LayerSplits, LayerTask, Splitter
 from crank.kernels.cuts import Objective
 from crank.kernels.exact import best_cut
 from crank.kernels.rows import take_rows
@@ -25,19 +25,19 @@ class NodeWiseSplitter(Splitter):
         self.learner = learner
         self.data = data
 
-    def split(self, task: LevelTask) -> LevelSplits:
+    def split(self, task: LayerTask) -> LayerSplits:
         """Fit the learner in each node, in threads if the fit may use several."""
-        nodes = range(len(task.level.bounds) - 1)
+        nodes = range(len(task.layer.bounds) - 1)
         if self.data.n_jobs > 1 and len(nodes) > 1:
             with ThreadPoolExecutor(self.data.n_jobs) as pool:
                 results = list(pool.map(lambda k: self._split_node(task, k), nodes))
         else:
             results = [self._split_node(task, k) for k in nodes]
-        return LevelSplits([s for s, _ in results], np.concatenate([left for _, left in results]))
+        return LayerSplits([s for s, _ in results], np.concatenate([left for _, left in results]))
 
-    def _split_node(self, task: LevelTask, k: int) -> tuple[Split | None, NDArray[np.bool_]]:
-        here = slice(task.level.bounds[k], task.level.bounds[k + 1])
-        position = task.level.position[here]
+    def _split_node(self, task: LayerTask, k: int) -> tuple[Split | None, NDArray[np.bool_]]:
+        here = slice(task.layer.bounds[k], task.layer.bounds[k + 1])
+        position = task.layer.position[here]
         rows, by_row = in_order(task.ranks.row[position], len(self.data.X))
         score = task.score[here][by_row]
         left = np.zeros(len(rows), dtype=bool)

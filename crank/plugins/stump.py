@@ -14,11 +14,11 @@ from crank.checks import flag
 from crank.growing.conditions import HOLDS, MIRRORED, AnyOf, Comparison, Values
 from crank.growing.passes import Passes
 from crank.growing.rule import Split
-from crank.growing.splitter import LevelSplits, LevelTask, Splitter
+from crank.growing.splitter import LayerSplits, LayerTask, Splitter
 from crank.growing.wording import WORDS, condition_text, named_columns
 from crank.kernels.column_tests import ColumnTest
 from crank.kernels.compiler import numba_works
-from crank.kernels.cuts import Cut, Level, ScoredLevel, between
+from crank.kernels.cuts import Cut, Layer, ScoredLayer, between
 from crank.kernels.stumps import ExactStumps, StumpKernel
 from crank.kernels.threads import Threads
 from crank.plugins.base import FloatArray, SplitLearner, SplitRule, TrainingMatrix
@@ -200,8 +200,8 @@ class Stump(SplitLearner):
         kinds = tuple(levels) if levels is not None else (0,) * p
         columns = np.ascontiguousarray(X.T, dtype=np.float64)
         kernel = ExactStumps(columns, kinds, monotone, self.discount_levels)
-        whole = Level(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
-        found = kernel.search(ScoredLevel.of(whole, label * weight, weight, "sum", 1))
+        whole = Layer(np.arange(n, dtype=np.int32), np.array([0, n], dtype=np.intp))
+        found = kernel.search(ScoredLayer.of(whole, label * weight, weight, "sum", 1))
         cut = found.cut[0]
         return None if cut is None else rule_of(cut, int(found.column[0]), n)
 
@@ -227,7 +227,7 @@ def rule_of(cut: Cut, column: int, n: int) -> StumpRule:
 
 
 class StumpSplitter(Splitter):
-    """Stumps for all nodes of a level in one pass over the columns: exact, in NumPy."""
+    """Stumps for all nodes of a layer in one pass over the columns: exact, in NumPy."""
 
     def __init__(self, data: TrainingMatrix, discount_levels: bool = True) -> None:
         self.data, self.discount_levels = data, discount_levels
@@ -238,30 +238,30 @@ class StumpSplitter(Splitter):
         columns = np.ascontiguousarray(self.data.X[ranks.row].T, dtype=np.float64)
         return ExactStumps(columns, self.data.levels, self.data.monotone, self.discount_levels)
 
-    def split(self, task: LevelTask) -> LevelSplits:
-        """Search every column once for the whole level."""
-        ranks, level = task.ranks, task.level
+    def split(self, task: LayerTask) -> LayerSplits:
+        """Search every column once for the whole layer."""
+        ranks, layer = task.ranks, task.layer
         if self.kernel is None:
             self.kernel = self.prepare_kernel(ranks)
         found = self.kernel.search(
-            ScoredLevel.of(
-                level,
+            ScoredLayer.of(
+                layer,
                 task.score,
-                None if ranks.unweighted else ranks.weight[level.position],
+                None if ranks.unweighted else ranks.weight[layer.position],
                 task.objective,
                 task.min_leaf,
             )
         )
-        sizes = level.sizes.tolist()
+        sizes = layer.sizes.tolist()
         splits = [
             None if cut is None else Split(rule_of(cut, column, n))
             for cut, column, n in zip(found.cut, found.column.tolist(), sizes, strict=True)
         ]
-        return LevelSplits(splits, found.left)
+        return LayerSplits(splits, found.left)
 
 
 class HistogramSplitter(StumpSplitter):
-    """Stumps for all nodes of a level from histograms of binned columns: compiled, threaded."""
+    """Stumps for all nodes of a layer from histograms of binned columns: compiled, threaded."""
 
     def __init__(self, data: TrainingMatrix, discount_levels: bool = True) -> None:
         super().__init__(data, discount_levels)

@@ -127,6 +127,6 @@ def category_nodes() -> list[NodeData]:
 
 
 def prepared(learner: SplitLearner, data: NodeData) -> SplitLearner:
-    """Prepare a learner for a node; itself if it splits whole levels on its own."""
+    """Prepare a learner for a node; itself if it splits whole layers on its own."""
     found = learner.prepare(TrainingMatrix(data.X.copy(), data.levels))
     return found if isinstance(found, SplitLearner) else learner

@@ -6,18 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.criteria import Criterion
-from crank.kernels.cuts import Level
+from crank.kernels.cuts import Layer
 from crank.mass import LocalMass
 from crank.metrics.figures import KENDALL
 from crank.ranks import Ranks
 
 
-def top_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
-    top = (ranks.below[level.position] >= 0.9 * ranks.total).astype(np.float64)
-    share = np.add.reduceat(mass.weight * top, level.starts) / np.add.reduceat(
-        mass.weight, level.starts
+def top_scores(ranks: Ranks, layer: Layer, mass: LocalMass) -> NDArray[np.float64]:
+    top = (ranks.below[layer.position] >= 0.9 * ranks.total).astype(np.float64)
+    share = np.add.reduceat(mass.weight * top, layer.starts) / np.add.reduceat(
+        mass.weight, layer.starts
     )
-    return np.asarray(mass.weight * (top - level.spread_out(share)))
+    return np.asarray(mass.weight * (top - layer.spread_out(share)))
 
 
 TOP = Criterion("top", "the top tenth against the rest", top_scores, KENDALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.cuts import Level
+from crank.kernels.cuts import Layer
 from crank.mass import LocalMass
 from crank.metrics.figures import Figure
 from crank.metrics.sample import Sample
@@ -20,12 +20,12 @@ def total(ranks: Ranks) -> float:
     return float((ranks.weight * ranks.below * _upper(ranks.below, ranks.total)).sum())
 
 
-def node_scores(ranks: Ranks, level: Level, mass: LocalMass) -> NDArray[np.float64]:
+def node_scores(ranks: Ranks, layer: Layer, mass: LocalMass) -> NDArray[np.float64]:
     """Pairs in which the row is the higher member, less those in which it is the lower one."""
-    upper = _upper(ranks.below[level.position], ranks.total)
-    scores = np.empty(len(level.position))
-    for start, end in zip(level.bounds[:-1], level.bounds[1:], strict=True):
-        y = ranks.y[level.position[start:end]]
+    upper = _upper(ranks.below[layer.position], ranks.total)
+    scores = np.empty(len(layer.position))
+    for start, end in zip(layer.bounds[:-1], layer.bounds[1:], strict=True):
+        y = ranks.y[layer.position[start:end]]
         w, up = mass.weight[start:end], upper[start:end]
         above = (y[:, None] > y[None, :]) * w[None, :]
         scores[start:end] = w * (up * above.sum(axis=1) - ((y[:, None] < y) * w * up).sum(axis=1))

@@ -1,4 +1,4 @@
-"""Compiled: the grower's passes over the nodes of a level (see `crank.growing.passes`).
+"""Compiled: the grower's passes over the nodes of a layer (see `crank.growing.passes`).
 
 Rows of a node come in y order, so ties are runs and the rows below a row are those before it.
 Each call works on the nodes from ``first`` to before ``last``; nodes are independent, hence the
