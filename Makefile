@@ -42,6 +42,7 @@ dist: $(VENV)/.ready
 	rm -rf dist
 	$(BIN)/python -m pip install --quiet --group release
 	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m build --wheel --outdir dist packaging/scorer
 	$(BIN)/python -m twine check --strict dist/*
 
 # lint before every commit

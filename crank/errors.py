@@ -78,3 +78,17 @@ def require(package: str, extra: str) -> None:
         raise MissingExtraError(
             f"{package} is not installed. Install it with: pip install 'crank-rank[{extra}]'"
         )
+
+
+HEAVY = ("joblib", "numba", "pandas", "scipy", "sklearn")
+"""Dependencies of crank-rank that crank-scorer, the distribution for scoring, does without."""
+
+
+def not_for_scoring(absent: ModuleNotFoundError) -> MissingExtraError | None:
+    """Explain a package that only scoring can do without; None if it is another one."""
+    if (absent.name or "").partition(".")[0] not in HEAVY:
+        return None
+    return MissingExtraError(
+        f"{absent.name} is not installed: crank-scorer brings what scoring needs and no more. For "
+        "the whole of crank: pip uninstall crank-scorer, then pip install crank-rank"
+    )

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from crank._version import __version__
 from crank.cli import demo, evaluate, export, fit, learners, score, summary
-from crank.errors import CrankError
+from crank.errors import CrankError, not_for_scoring
 
 COMMANDS = {
     "fit": fit,
@@ -79,6 +79,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _message(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        error = not_for_scoring(error) or error
     if isinstance(error, CrankError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from crank.errors import NotExportableError
+from crank.errors import NotExportableError, not_for_scoring
 
 
 @dataclass(frozen=True)
@@ -80,4 +80,7 @@ def reader(kind: str, what: str) -> ModuleType:
             f"a model of kind {kind!r} cannot be written as {what}. Kinds that can: "
             f"{', '.join(able)}."
         )
-    return importlib.import_module(name)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as absent:
+        raise not_for_scoring(absent) or absent from absent
