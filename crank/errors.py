@@ -14,6 +14,7 @@ __all__ = [
     "NotExportableError",
     "OptionError",
     "PluginError",
+    "PluginWarning",
     "UnknownLearnerError",
 ]
 
@@ -40,6 +41,10 @@ class UnknownLearnerError(CrankError, ValueError):
 
 class PluginError(CrankError, RuntimeError):
     """An installed plugin cannot be loaded or breaks the contract of split learners."""
+
+
+class PluginWarning(UserWarning):
+    """Something about installed plugins that a user should know, once."""
 
 
 class ModelFileError(CrankError, ValueError):

@@ -644,7 +644,7 @@ def test_a_plugins_model_loads_where_the_plugin_is_installed(toy, plugin):
             crank.from_json(json.dumps(document | {"fingerprint": safe_fingerprint(document)}))
     plugin.undo()
     with pytest.raises(
-        ModelFileError, match=r"no split learner named 'sign'\..*Install the package"
+        ModelFileError, match=r"no split learner named 'sign'\..*Install signlearner 1\.0\."
     ):
         crank.from_json(text)
 

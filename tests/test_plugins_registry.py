@@ -1,9 +1,10 @@
 """Discovery is lazy, tolerant of broken plugins and strict about names and parameters."""
 
-import importlib
 import json
 import subprocess
 import sys
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from crank.errors import (
     MissingExtraError,
     OptionError,
     PluginError,
+    PluginWarning,
     UnknownLearnerError,
 )
 from crank.plugins import registry
@@ -26,38 +28,7 @@ from crank.plugins.registry import (
     name_of,
     rule_from_dict,
 )
-
-GOOD = """
-from crank.plugins.logistic import Logistic
-
-class Mine(Logistic):
-    description = "mine"
-"""
-
-
-def publish(folder, distribution, name, source, version="1.0", attribute="Mine"):
-    """Write what pip would leave in site-packages for a distribution with one learner."""
-    module = distribution.replace("-", "_")
-    folder.mkdir(exist_ok=True)
-    (folder / f"{module}.py").write_text(source, encoding="utf-8")
-    info = folder / f"{module}-{version}.dist-info"
-    info.mkdir()
-    metadata = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
-    (info / "METADATA").write_text(metadata, encoding="utf-8")
-    points = f"[crank.learners]\n{name} = {module}:{attribute}\n"
-    (info / "entry_points.txt").write_text(points, encoding="utf-8")
-    importlib.invalidate_caches()  # they see what is new by its time, which moves in steps
-
-
-@pytest.fixture
-def site(tmp_path, monkeypatch):
-    """A folder on sys.path; modules imported from it are forgotten afterwards."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+from tests.published import GOOD, publish
 
 
 def in_fresh_process(code, *path):
@@ -169,22 +140,88 @@ def test_what_is_no_learner_is_refused(site, source):
     assert "SplitLearner" in row_of("odd")[0]["status"]
 
 
-def test_two_distributions_with_one_name_are_an_error_that_names_both(site):
+def test_two_distributions_with_one_name_are_an_error_that_names_both(site: Path) -> None:
     publish(site, "first-plugin", "twin", GOOD)
     publish(site, "second-plugin", "twin", GOOD)
-    with pytest.raises(PluginError, match="first-plugin and second-plugin"):
+    with pytest.raises(PluginError, match="first-plugin and second-plugin") as caught:
         get_learner("twin")
+    assert "Write 'first-plugin:twin' or 'second-plugin:twin'" in str(caught.value)
     assert "first_plugin" not in sys.modules
     rows = row_of("twin")
     assert [row["distribution"] for row in rows] == ["first-plugin", "second-plugin"]
     assert all("first-plugin" in r["status"] and "second-plugin" in r["status"] for r in rows)
     assert isinstance(get_learner("logistic"), Logistic)
+    chosen = get_learner("second-plugin:twin", {"C": 3.0})
+    assert type(chosen).__module__ == "second_plugin"
+    assert name_of(chosen) == "second-plugin:twin"
 
 
-def test_a_plugin_cannot_take_the_name_of_a_built_in_silently(site):
+def test_a_built_in_keeps_its_name_and_its_rival_is_reached_by_distribution(site: Path) -> None:
     publish(site, "bold-plugin", "logistic", GOOD)
-    with pytest.raises(PluginError, match="bold-plugin and crank-rank"):
-        get_learner("logistic")
+    with pytest.warns(PluginWarning, match="write 'bold-plugin:logistic' for the other"):
+        assert type(get_learner("logistic")) is Logistic
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # once is enough
+        assert type(get_learner("logistic")) is Logistic
+        other = get_learner("bold_plugin:logistic")
+        own, rival = row_of("logistic")
+    assert type(other).__module__ == "bold_plugin"
+    assert name_of(other) == "bold-plugin:logistic"
+    assert name_of(Logistic) == "logistic"
+    assert own["status"] == "ok"
+    assert rival["status"] == "ok as 'bold-plugin:logistic'; 'logistic' is built in"
+    with pytest.raises(UnknownLearnerError, match="no split learner named 'shy-plugin:logistic'"):
+        get_learner("shy-plugin:logistic")
+
+
+MALFORMED = {
+    "requires = 3": "requires = 3",
+    "requires = {'torch': None}": "a mapping of package names",
+    "requires = {'no package': 'x'}": "a mapping of package names",
+    "contract = 2": "version 2 of the contract; this crank keeps 1. Install a newer crank",
+    "contract = 0": "too old for this crank",
+    "contract = '1'": "as an integer",
+    "rule = None": "a class derived from SplitRule",
+    "fit = lambda self, X, y: None": "cannot be asked to fit",
+    "def fit(self, X, label, weight): pass": r"Allowed: fit(self, X, label, weight, *, rng)",
+    "takes_categories = True": "'levels'",
+}
+
+
+@pytest.mark.parametrize("line", MALFORMED)
+def test_a_malformed_class_breaks_its_own_row_only(site: Path, line: str) -> None:
+    publish(site, "odd-plugin", "odd", GOOD + f"    takes_monotone = False\n    {line}\n")
+    with pytest.raises(PluginError) as caught:
+        get_learner("odd")
+    for text in (str(caught.value), row_of("odd")[0]["status"]):
+        assert "'odd' of odd-plugin 1.0" in text
+        assert MALFORMED[line] in text
+    assert row_of("logistic")[0]["status"] == "ok"
+
+
+def test_a_description_that_is_no_text_breaks_its_own_row_only(site: Path) -> None:
+    source = "class Bad:\n    def __str__(self): raise KeyError('no words')\n" + GOOD
+    publish(site, "odd-plugin", "odd", source + "    description = Bad()\n")
+    (row,) = row_of("odd")
+    assert "'odd' of odd-plugin 1.0 cannot be read: KeyError: 'no words'" in row["status"]
+    assert row_of("logistic")[0]["status"] == "ok"
+
+
+def test_abstract_classes_say_what_they_lack(site: Path) -> None:
+    publish(
+        site,
+        "half-plugin",
+        "half",
+        "from crank.plugins.base import SplitLearner, SplitRule\n"
+        + GOOD
+        + "    class rule(SplitRule): pass\n"
+        "class Half(SplitLearner): pass\n",
+    )
+    with pytest.raises(PluginError, match="rule, its rule, lacks decision, from_dict, to_dict"):
+        get_learner("half")
+    half = sys.modules["half_plugin"].Half
+    with pytest.raises(PluginError, match=r"Half of half-plugin 1.0 is abstract: Half lacks fit"):
+        get_learner(half)
 
 
 def test_the_same_distribution_twice_on_the_path_is_no_duplicate(site, monkeypatch):
@@ -298,9 +335,10 @@ def test_stored_rules_that_do_not_fit_are_refused(site):
         "careless-plugin",
         "careless",
         "from crank.plugins.base import SplitRule\n" + GOOD + "    class rule(SplitRule):\n"
-        "        from_dict = classmethod(lambda cls, d: d['what'])\n",
+        "        from_dict = classmethod(lambda cls, d: d['what'])\n"
+        "        decision = to_dict = None\n",
     )
-    with pytest.raises(PluginError, match="'careless' cannot read"):
+    with pytest.raises(PluginError, match=r"'careless' of careless-plugin 1\.0 cannot read"):
         rule_from_dict("careless", {})
     with pytest.raises(PluginError, match="as int"):
         rule_from_dict("careless", {"what": 3})

@@ -13,9 +13,10 @@ from crank.fitting.tree import fit_tree, in_sample
 from crank.formula import learn_design, learn_response
 from crank.models.tree import TreeModel
 from crank.plugins.base import SplitLearner
+from crank.plugins.discovery import entry_of, name_of
 from crank.plugins.nodewise import require_monotone
 from crank.plugins.parameters import constructor_arguments
-from crank.plugins.registry import get_learner, name_of
+from crank.plugins.registry import get_learner
 from crank.rankers.options import TreeOptions
 from crank.rankers.tree import LearnerInfo, TreeRanker
 from crank.ranks import rank
@@ -219,9 +220,13 @@ def drawn_seed() -> int:
 
 
 def _describe(learner: SplitLearner, params: Mapping[str, Any] | None) -> LearnerInfo:
+    entry = entry_of(learner)
     return LearnerInfo(
         name=name_of(learner) or type(learner).__name__,
         params=dict(params or constructor_arguments(learner)),
         takes_missing=learner.takes_missing,
         takes_categories=learner.takes_categories,
+        distribution=entry.distribution if entry else "",
+        version=entry.version if entry else "",
+        contract=learner.contract,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from crank.design.reader import surely_finite
 from crank.errors import DataError
 from crank.growing.matrix import FloatArray
 from crank.metrics.figures import IAUC, KENDALL
+from crank.plugins.registry import get_learner
 
 DTYPES = (np.float64, np.float32)
 
@@ -24,9 +25,23 @@ class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
     _takes_missing: bool = False
     """Whether the fitted ranker takes missing values; `fit` sets it."""
 
+    learner: Any
+    learner_params: Any
+
     def predict(self, X: Any) -> Any:
         """Score rows: higher ranks better."""
         raise NotImplementedError
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``learner__C=2`` reaches into the learner, also into a named one."""
+        nested = any(name.startswith("learner__") for name in params)
+        if nested and isinstance(params.get("learner", getattr(self, "learner", None)), str):
+            outer = {name: value for name, value in params.items() if "__" not in name}
+            super().set_params(**outer)
+            self.learner = get_learner(self.learner, getattr(self, "learner_params", None))
+            self.learner_params = None
+            params = {name: value for name, value in params.items() if name not in outer}
+        return super().set_params(**params)  # type: ignore[no-any-return]  # scikit-learn is untyped
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the triple IAUC of the ranking: 1 is perfect, 1/2 random, 0 reversed.

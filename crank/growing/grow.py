@@ -47,7 +47,10 @@ def grow_layers(
             return np.random.default_rng([seed(), depth, places[k]])
 
         score = passes.scores(layer, criterion)
-        found = splitter.split(LayerTask(layer, score, ranks, criterion.objective, min_leaf, rng))
+        numbers = [2**depth + place for place in places]
+        found = splitter.split(
+            LayerTask(layer, score, ranks, criterion.objective, min_leaf, rng, numbers)
+        )
         split = np.array([s is not None for s in found.splits])
         if not split.any():
             break

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.blame import blamed, broken, is_foreign, read_only
 from crank.errors import NotExportableError
 from crank.growing.conditions import Comparison, Condition
 from crank.growing.matrix import FloatArray
 from crank.kernels.column_tests import ColumnTest
+
+Levels: TypeAlias = Sequence[Sequence[str] | None]
 
 INTERCEPT = "(Intercept)"
 """Term of the constant in a coefficient table, as in R."""
@@ -68,18 +73,18 @@ class SplitRule(ABC):
         """Return the decision values of some rows; override it to read only the columns needed."""
         return self.decision(X[rows])
 
-    def describe(self, names: Sequence[str]) -> str:
+    def describe(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Say in one line which rows go left, e.g. ``log(carat) > 0.31``.
 
-        Rules of a learner that takes categories get the keyword ``levels`` as well: for each
-        column its level names, or None.
+        Rules of a learner that takes categories get ``levels`` as well, unless they leave it out
+        of their signature: for each column its level names, or None.
         """
         used = ", ".join(names[j] for j in sorted(self.credit())) or "all columns"
         return f"{type(self).__name__}({used}) > 0"
 
-    def describe_right(self, names: Sequence[str]) -> str:
+    def describe_right(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Say in one line which rows go right; by default those that do not go left."""
-        return f"not ({self.describe(names)})"
+        return f"not ({described(self, names, levels)})"
 
     def condition(self, comparison: Comparison, cut: float = 0.0) -> Condition | None:
         """Return as data what a row must be like for its decision value to compare so with a cut.
@@ -129,6 +134,55 @@ class SplitRule(ABC):
         )
 
 
+def described(
+    rule: SplitRule, names: Sequence[str], levels: Levels | None = None, *, left: bool = True
+) -> str:
+    """Let a rule say in one line which rows take a side; level names go to those that ask.
+
+    Parameters
+    ----------
+    rule : SplitRule
+    names : sequence of str
+    levels : sequence, optional
+        For each column its level names, or None; only for learners that take categories.
+    left : bool
+        Which side, by the rule's own sign.
+    """
+    method: Any = rule.describe if left else rule.describe_right
+    more = {} if levels is None or not _takes_levels(type(rule), left) else {"levels": levels}
+    with blamed(type(rule), method.__name__):
+        text = method(names, **more)
+    if not isinstance(text, str):
+        raise broken(type(rule), f"gave {text!r} from {method.__name__}. Allowed: text.")
+    return text
+
+
+@cache
+def _takes_levels(kind: type[SplitRule], left: bool) -> bool:
+    parameters = inspect.signature(kind.describe if left else kind.describe_right).parameters
+    return "levels" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def foreign_decision(
+    rule: SplitRule, X: FloatArray, rows: NDArray[np.intp] | None = None, where: str = ""
+) -> NDArray[np.float64]:
+    """Ask a plugin's rule on rows that it cannot change, and hold it to one number a row."""
+    X, n = read_only(X), len(X) if rows is None else len(rows)
+    doing = "decision" if rows is None else "decision_at"
+    with blamed(type(rule), doing, where):
+        given = rule.decision(X) if rows is None else rule.decision_at(X, read_only(rows))
+        value = np.asarray(given, dtype=np.float64)
+    missing = int(np.isnan(value).sum())
+    if value.shape != (n,) or missing:
+        at = f" at {where}" if where else ""
+        raise broken(
+            type(rule),
+            f"gave {missing} NaN in {doing}{at}, shape {value.shape} for {n} rows. Allowed: one "
+            "finite value a row.",
+        )
+    return value
+
+
 @dataclass(frozen=True)
 class Split:
     """A learner's rule, oriented and cut by the grower.
@@ -140,9 +194,14 @@ class Split:
     cut: float = 0.0
     sign: int = 1
 
-    def goes_left(self, X: FloatArray, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
-        """Tell which rows take the high side."""
-        value = self.rule.decision(X) if rows is None else self.rule.decision_at(X, rows)
+    def goes_left(
+        self, X: FloatArray, rows: NDArray[np.intp] | None = None, where: str = ""
+    ) -> NDArray[np.bool_]:
+        """Tell which rows take the high side; ``where`` names the node in messages."""
+        if is_foreign(type(self.rule)):
+            value = foreign_decision(self.rule, X, rows, where)
+        else:
+            value = self.rule.decision(X) if rows is None else self.rule.decision_at(X, rows)
         return value > self.cut if self.sign > 0 else value < self.cut
 
     def condition(self, *, left: bool) -> Condition | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,8 @@ class LayerTask:
         Fewest rows that a side may have.
     rng : callable
         ``rng(k)`` is the random generator of the k-th node of the layer.
+    numbers : sequence of int
+        How people call the nodes: 1 for the root, 2k and 2k + 1 for the children of k.
     """
 
     layer: Layer
@@ -38,6 +40,11 @@ class LayerTask:
     objective: Objective
     min_leaf: int
     rng: Callable[[int], np.random.Generator]
+    numbers: Sequence[int] = ()
+
+    def called(self, k: int) -> str:
+        """Name a node of the layer in a message."""
+        return f"node {self.numbers[k]}" if self.numbers else f"node {k} of its layer"
 
 
 @dataclass(frozen=True)

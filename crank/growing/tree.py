@@ -203,7 +203,7 @@ class Tree:
             if node.split is None:
                 found[slice(None) if rows is None else rows] = index
                 continue
-            left = node.split.goes_left(X, rows)
+            left = node.split.goes_left(X, rows, f"node {node.number}")
             if rows is None:
                 stack += [(node.right, np.flatnonzero(~left)), (node.left, np.flatnonzero(left))]
             elif len(rows):
@@ -214,7 +214,8 @@ class Tree:
         index = 0
         while (split := self.nodes[index].split) is not None:
             node = self.nodes[index]
-            index = node.left if split.goes_left(X)[0] else node.right
+            side = split.goes_left(X, where=f"node {node.number}")[0]
+            index = node.left if side else node.right
         return index
 
     def figure(self, figure: Figure) -> float:

@@ -42,6 +42,26 @@ class ColumnTest(NamedTuple):
         # x < t is the contrary of x > the double before t
         return math.nextafter(self.threshold, -math.inf), True
 
+    def passes(self, X: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which rows go left.
+
+        Examples
+        --------
+        >>> test = ColumnTest(0, 2.5, True, None, False)
+        >>> test.passes(np.array([[2.0], [3.0], [np.nan]])).tolist()
+        [False, True, False]
+        """
+        x = X[:, self.column]
+        missing = np.isnan(x)
+        if self.levels is not None:
+            left, right = (np.isin(x, codes) for codes in self.levels)
+            return np.asarray(left | (~left & ~right & self.missing_left))
+        if self.threshold is None:
+            found = np.full(len(x), self.above)
+        else:
+            found = x > self.threshold if self.above else x < self.threshold
+        return np.where(missing, self.missing_left, found)
+
     def branches(self) -> list[int]:
         """Return the branch of each level by its code, the high one being left.
 

@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 
 from crank.errors import NotExportableError
 from crank.growing.matrix import FloatArray, TrainingMatrix
-from crank.growing.rule import Coefficient, SplitRule
+from crank.growing.rule import Coefficient, Levels, SplitRule
 from crank.growing.splitter import Splitter
 from crank.kernels.column_tests import ColumnTest
+from crank.plugins.parameters import Parameters
 
 __all__ = [
     "Coefficient",
     "ColumnTest",
     "FloatArray",
+    "Levels",
     "NotExportableError",
     "SplitLearner",
     "SplitRule",
@@ -36,11 +38,20 @@ __all__ = [
 ]
 
 
-class SplitLearner(ABC):
+class SplitLearner(Parameters, ABC):
     """A way to split a node; built as ``Learner(**learner_params)``.
 
-    Class attributes state what the learner takes and gives; the defaults promise the least.
+    Class attributes state what the learner takes and gives; the defaults promise the least. The
+    constructor keeps each parameter as the attribute of its name, and does nothing else but check
+    it: from that follow ``get_params``, ``set_params``, copies and a repr that builds it again.
+
+    Whatever its code raises reaches the user as a `crank.errors.PluginError` that names the
+    learner and its distribution; errors of `crank.errors` pass as they are.
     """
+
+    contract: ClassVar[int] = 1
+    """The version of this contract that the learner was written for. State it: what says nothing
+    counts as 1 for ever, whatever crank's own version is."""
 
     description: ClassVar[str] = ""
     """One line for `crank.learners()`."""
@@ -79,7 +90,7 @@ class SplitLearner(ABC):
         Parameters
         ----------
         X : ndarray of shape (m, p)
-            Design rows of the node, float64.
+            Design rows of the node, float64. Like the other arrays it cannot be written to.
         label : ndarray of shape (m,)
             +1.0 for rows that belong on the high side, −1.0 for the others; both occur.
         weight : ndarray of shape (m,)
@@ -93,7 +104,7 @@ class SplitLearner(ABC):
             None if the learner finds nothing to tell the labels apart.
         """
 
-    def check_size(self, rows: int, columns: int) -> None:  # noqa: B027 - most take any size
+    def check_size(self, rows: int, columns: int) -> None:
         """Raise `OptionError` if a design is too large; asked before the design is computed."""
 
     def prepare(self, data: TrainingMatrix) -> SplitLearner | Splitter:

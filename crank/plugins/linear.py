@@ -16,7 +16,7 @@ from crank.growing.rule import INTERCEPT
 from crank.growing.wording import WORDS, condition_text, named_columns
 from crank.kernels.rows import take_rows
 from crank.plugins import fields
-from crank.plugins.base import Coefficient, FloatArray
+from crank.plugins.base import Coefficient, FloatArray, Levels
 from crank.plugins.newton import LossName, fit_linear, robust_errors
 from crank.plugins.standardise import (
     REFERENCE_WEIGHT,
@@ -140,7 +140,7 @@ class LinearRule(StandardisedRule):
             errors = fields.numbers(d, "errors", len(columns))
         return cls(columns, coef, centre, scale, fields.number(d, "bias"), errors)
 
-    def describe(self, names: Sequence[str]) -> str:
+    def describe(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Write the sum in the units of its columns, so that it can be worked out by hand.
 
         Examples
@@ -152,7 +152,7 @@ class LinearRule(StandardisedRule):
         """
         return condition_text(self.condition(">"), named_columns(names), WORDS)
 
-    def describe_right(self, names: Sequence[str]) -> str:
+    def describe_right(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Write the same sum, not above the bound."""
         return condition_text(self.condition("<="), named_columns(names), WORDS)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.blame import blamed, broken, is_foreign, named, read_only
 from crank.errors import OptionError, PluginError
 from crank.growing.matrix import TrainingMatrix
 from crank.growing.rule import Split, SplitRule
@@ -16,6 +18,7 @@ from crank.kernels.cuts import Objective
 from crank.kernels.exact import best_cut
 from crank.kernels.rows import take_rows
 from crank.plugins.base import SplitLearner
+from crank.plugins.checked import CheckedSplitter
 
 
 class NodeWiseSplitter(Splitter):
@@ -24,6 +27,7 @@ class NodeWiseSplitter(Splitter):
     def __init__(self, learner: SplitLearner, data: TrainingMatrix) -> None:
         self.learner = learner
         self.data = data
+        self.foreign = is_foreign(type(learner))
 
     def split(self, task: LayerTask) -> LayerSplits:
         """Fit the learner in each node, in threads if the fit may use several."""
@@ -43,10 +47,16 @@ class NodeWiseSplitter(Splitter):
         left = np.zeros(len(rows), dtype=bool)
         # taken once: gathering rows costs about as much as a fast learner's fit
         X = self.gather(rows)
-        rule = self._fit(X, score, task.rng(k))
+        if self.foreign:
+            X = read_only(X)
+        with blamed(type(self.learner), "fit", task.called(k)):
+            rule = self._fit(X, score, task.rng(k))
         if rule is None:
             return None, left
-        value = self.decide(rule, X)
+        with blamed(type(self.learner), "a rule's decision", task.called(k)):
+            value = self.decide(rule, X)
+            if self.foreign:
+                check_column_test(rule, X, value)
         weight = None if task.ranks.unweighted else task.ranks.weight[position[by_row]]
         # a rule that is monotone stays so as long as its high values remain the high side
         direction = 1 if any(self.data.monotone) else 0
@@ -65,8 +75,11 @@ class NodeWiseSplitter(Splitter):
             X, score = X[scored], score[scored]
         if not len(score) or score.min() > 0.0 or score.max() < 0.0:
             return None
-        weight = np.abs(score)
-        return self.fit(X, np.sign(score), weight / weight.mean(), rng)
+        size = np.abs(score)
+        label, weight = np.sign(score), size / size.mean()
+        for array in (X, label, weight) if self.foreign else ():
+            array.flags.writeable = False
+        return self.fit(X, label, weight, rng)
 
     def gather(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Take rows, given in increasing order, out of the training matrix for `fit`."""
@@ -118,7 +131,7 @@ def decision_values(
     rule: SplitRule, learner: SplitLearner, X: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Ask a rule for its decision values and hold it to the contract."""
-    name = type(learner).__name__
+    name = named(type(learner))
     if not isinstance(rule, SplitRule):
         raise PluginError(
             f"learner {name} returned {type(rule).__name__} from fit. Allowed: a SplitRule or "
@@ -132,6 +145,20 @@ def decision_values(
             "a row. Run crank.testing.check_learner on it."
         )
     return value
+
+
+def check_column_test(rule: SplitRule, X: NDArray[np.float64], value: NDArray[np.float64]) -> None:
+    """Raise if a rule says that it is a test on one column which it is not."""
+    test = rule.column_test()
+    if test is None:
+        return
+    wrong = int(np.count_nonzero(test.passes(X) != (value > 0.0)))
+    if wrong:
+        raise broken(
+            type(rule),
+            f"says that it is {test}, but {wrong} of {len(X)} rows go elsewhere by that. Allowed: "
+            "a column_test whose left is where decision is above 0, or None.",
+        )
 
 
 def orient(
@@ -184,10 +211,21 @@ def require_monotone(learner: SplitLearner) -> None:
 
 
 def bind(learner: SplitLearner, data: TrainingMatrix) -> Splitter:
-    """Prepare a learner for one training matrix."""
+    """Prepare a learner for one training matrix; a plugin gets one that it cannot change."""
     if any(data.monotone):
         require_monotone(learner)
-    prepared = learner.prepare(data)
+    kind = type(learner)
+    if not is_foreign(kind):
+        prepared = learner.prepare(data)
+        return prepared if isinstance(prepared, Splitter) else NodeWiseSplitter(prepared, data)
+    safe = replace(data, X=read_only(data.X))
+    with blamed(kind, "prepare"):
+        prepared = learner.prepare(safe)
     if isinstance(prepared, Splitter):
-        return prepared
-    return NodeWiseSplitter(prepared, data)
+        return CheckedSplitter(prepared, kind, safe) if is_foreign(type(prepared)) else prepared
+    if not isinstance(prepared, SplitLearner):
+        raise broken(
+            kind,
+            f"gave {prepared!r} from prepare. Allowed: itself, a copy of itself or a Splitter.",
+        )
+    return NodeWiseSplitter(prepared, safe)

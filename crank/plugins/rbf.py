@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.plugins import fields
-from crank.plugins.base import FloatArray, SplitRule
+from crank.plugins.base import FloatArray, Levels, SplitRule
 from crank.plugins.linear import LinearRule
 from crank.plugins.standardise import StandardisedRule, Standardiser, row_blocks
 
@@ -115,7 +115,7 @@ class RbfRule(StandardisedRule):
         scale = fields.above_zero("scale", scale)
         return cls(columns, centre, scale, shift, vectors, dual, gamma, bias, share)
 
-    def describe(self, names: Sequence[str]) -> str:
+    def describe(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Name the columns that matter most and the number of support vectors.
 
         Examples
@@ -129,7 +129,7 @@ class RbfRule(StandardisedRule):
         """
         return f"{self._name(names)} > 0"
 
-    def describe_right(self, names: Sequence[str]) -> str:
+    def describe_right(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Describe the other side."""
         return f"{self._name(names)} <= 0"
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from crank import entries
+from crank.blame import named
+from crank.entries import Entry
 from crank.errors import CrankError, MissingExtraError, OptionError, PluginError, listed
 from crank.plugins.base import SplitLearner, SplitRule
-from crank.plugins.discovery import LearnerEntry, checked, find, installed, scan
+from crank.plugins.contract import checked
+from crank.plugins.discovery import GROUP, find, installed, load, name_of
+from crank.plugins.parameters import check_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "LearnerEntry",
+    "Entry",
     "get_learner",
     "installed",
     "learners",
@@ -66,43 +68,26 @@ def get_learner(
                 f"{type(learner).__name__}. Allowed: parameters for a name or a class. "
                 f"Set them where the learner is made."
             )
+        checked(type(learner), named(type(learner)))
         _require_packages(type(learner), type(learner).__name__)
         return learner
     if isinstance(learner, str):
-        kind, label = find(learner).load(), repr(learner)
+        kind, label = load(find(learner)), repr(learner)
     elif isinstance(learner, type):
-        kind, label = checked(learner, learner.__name__), learner.__name__
+        kind, label = checked(learner, named(learner)), learner.__name__
     else:
         raise OptionError(
             f"learner is {learner!r} of type {type(learner).__name__}. Allowed: the name of an "
-            f"installed learner ({listed(scan(tuple(sys.path)))}), a SplitLearner or its class. "
+            f"installed learner ({listed(entries.known(GROUP))}), a SplitLearner or its class. "
             f"For a scikit-learn classifier: crank.plugins.sklearn.SklearnLearner(classifier)."
         )
     _require_packages(kind, label)
     return _build(kind, label, {} if params is None else params)
 
 
-def name_of(learner: SplitLearner | type[SplitLearner]) -> str | None:
-    """Return the name under which a learner's class is installed, or None.
-
-    A model keeps this name, so that its rules can be read again.
-
-    Examples
-    --------
-    >>> from crank.plugins.logistic import Logistic
-    >>> name_of(Logistic())
-    'logistic'
-    """
-    kind = learner if isinstance(learner, type) else type(learner)
-    for entry in scan(tuple(sys.path)).values():
-        module, _, attribute = entry.target.partition(":")
-        # a plugin may announce a re-export, so compare the object, but load nothing for it
-        if not entry.rivals and getattr(sys.modules.get(module), attribute.strip(), None) is kind:
-            return entry.name
-    return None
-
-
-def rule_from_dict(learner: str, d: Mapping[str, Any]) -> SplitRule:
+def rule_from_dict(
+    learner: str, d: Mapping[str, Any], *, distribution: str | None = None
+) -> SplitRule:
     """Rebuild a rule of a named learner; the learner itself need not be able to fit here.
 
     Examples
@@ -112,19 +97,20 @@ def rule_from_dict(learner: str, d: Mapping[str, Any]) -> SplitRule:
     >>> rule_from_dict("logistic", stored).describe(["x"])
     '2 x > 1.5 [missing: x as 1]'
     """
-    kind = find(learner).load()
+    entry = find(learner, distribution)
+    kind = load(entry)
     try:
         rule = kind.rule.from_dict(d)
     except CrankError:
         raise
-    except Exception as cause:
+    except (Exception, SystemExit) as cause:
         raise PluginError(
-            f"split learner {learner!r} cannot read one of its stored rules: "
+            f"split learner {entry.label} cannot read one of its stored rules: "
             f"{type(cause).__name__}: {cause}. Install the version that wrote the file."
         ) from cause
     if not isinstance(rule, SplitRule):
         raise PluginError(
-            f"split learner {learner!r} read a stored rule as {type(rule).__name__}. "
+            f"split learner {entry.label} read a stored rule as {type(rule).__name__}. "
             f"Allowed: a SplitRule. Run crank.testing.check_learner on it."
         )
     return rule
@@ -147,7 +133,7 @@ def learners() -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = [_row(entry) for entry in _each(installed())]
+    rows = [_row(entry) for entry in entries.each(installed())]
     table = pd.DataFrame(rows, columns=list(_COLUMNS))
     return table.astype(dict.fromkeys(_CAPABILITIES, "boolean"))
 
@@ -156,28 +142,35 @@ _CAPABILITIES = ("takes_missing", "takes_categories", "exports_onnx")
 _COLUMNS = ("name", "distribution", "version", "description", *_CAPABILITIES, "status")
 
 
-def _each(entries: Mapping[str, LearnerEntry]) -> Iterator[LearnerEntry]:
-    for entry in entries.values():
-        yield entry
-        for rival in entry.rivals:
-            others = tuple(other for other in (entry, *entry.rivals) if other is not rival)
-            yield replace(rival, rivals=others)
-
-
-def _row(entry: LearnerEntry) -> dict[str, Any]:
+def _row(entry: Entry) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(_CAPABILITIES)
     row |= {"name": entry.name, "distribution": entry.distribution, "version": entry.version}
+    row["description"] = ""
     try:
-        kind = entry.load()
-        row["description"] = str(kind.description)
+        kind = load(replace(entry, rivals=()) if _is_usable(entry) else entry)
+        row["description"] = " ".join(str(kind.description).split())
         for capability in _CAPABILITIES:
             stated = getattr(kind, capability)
             # a learner that wraps others knows only once it is built: left open
             row[capability] = stated if isinstance(stated, bool) else None
         _require_packages(kind, repr(entry.name))
     except CrankError as problem:
-        return {"description": ""} | row | {"status": str(problem)}
-    return row | {"status": "ok"}
+        return row | {"status": str(problem)}
+    except Exception as cause:  # whatever a plugin's attributes do, it is its own row only
+        told = f"{type(cause).__name__}: {cause}"
+        return row | {"status": f"split learner {entry.label} cannot be read: {told}"}
+    return row | {"status": _status(entry)}
+
+
+def _is_usable(entry: Entry) -> bool:
+    """Tell whether a name leads somewhere: to a built-in, or past it to its rivals."""
+    return any(e.distribution == entries.OWN for e in (entry, *entry.rivals))
+
+
+def _status(entry: Entry) -> str:
+    if entry.rivals and entry.distribution != entries.OWN:
+        return f"ok as {entry.full_name!r}; {entry.name!r} is built in"
+    return "ok"
 
 
 def _require_packages(kind: type[SplitLearner], label: str) -> None:
@@ -189,27 +182,9 @@ def _require_packages(kind: type[SplitLearner], label: str) -> None:
             )
 
 
-@cache
-def _signature(kind: type[SplitLearner]) -> inspect.Signature:
-    # a third of a millisecond, and estimators ask for their learner at every call
-    return inspect.signature(kind)
-
-
 def _build(kind: type[SplitLearner], label: str, params: Mapping[str, Any]) -> SplitLearner:
-    signature = _signature(kind)
-    names = [
-        name
-        for name, parameter in signature.parameters.items()
-        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-    ]
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
-    for name in params:
-        if name not in names and not open_ended:
-            near = difflib.get_close_matches(str(name).lower(), [n.lower() for n in names], n=1)
-            hint = next((f" Did you mean {n!r}?" for n in names if [n.lower()] == near), "")
-            raise OptionError(
-                f"split learner {label} has no parameter {name!r}. Allowed: {listed(names)}.{hint}"
-            )
+    names = check_names(kind, params, f"split learner {label}")
+    signature = inspect.signature(kind)
     try:
         signature.bind(**params)
     except TypeError as cause:
@@ -222,7 +197,7 @@ def _build(kind: type[SplitLearner], label: str, params: Mapping[str, Any]) -> S
         raise OptionError(
             f"split learner {label} refuses its parameters: {cause}. Parameters: {listed(names)}."
         ) from cause
-    except Exception as cause:
+    except (Exception, SystemExit) as cause:
         raise PluginError(
             f"split learner {label} cannot be built: {type(cause).__name__}: {cause}."
         ) from cause

@@ -17,6 +17,7 @@ from crank.errors import DataError, OptionError
 from crank.plugins import fields
 from crank.plugins.base import (
     FloatArray,
+    Levels,
     NotExportableError,
     SplitLearner,
     SplitRule,
@@ -69,11 +70,11 @@ class EstimatorRule(SplitRule):
 
         return classifier(graph, x, self.estimator, self.n_columns)
 
-    def describe(self, names: Sequence[str]) -> str:
+    def describe(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Name the classifier and, if it says so, the columns that matter most."""
         return f"{self._call(names)} > 0"
 
-    def describe_right(self, names: Sequence[str]) -> str:
+    def describe_right(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Describe the other side."""
         return f"{self._call(names)} <= 0"
 

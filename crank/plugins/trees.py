@@ -14,7 +14,7 @@ from crank.growing.conditions import HOLDS, AnyOf, Box, Comparison, Values
 from crank.growing.wording import WORDS, condition_text, named_columns
 from crank.kernels.descent import NodeTable
 from crank.plugins import fields
-from crank.plugins.base import FloatArray, SplitRule
+from crank.plugins.base import FloatArray, Levels, SplitRule
 from crank.plugins.rbf import largest_shares
 
 if TYPE_CHECKING:
@@ -76,11 +76,11 @@ class TreesRule(SplitRule):
         share = {int(j): float(s) for j, s in pairs}
         return cls(nodes, share)
 
-    def describe(self, names: Sequence[str]) -> str:
+    def describe(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Write a single tree as a short rule; of many trees name the columns that matter most."""
         return self._side(names, left=True)
 
-    def describe_right(self, names: Sequence[str]) -> str:
+    def describe_right(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Write the other side in the same way."""
         return self._side(names, left=False)
 

@@ -27,12 +27,27 @@ _NODE_FIELD = {
 
 @dataclass(frozen=True)
 class LearnerInfo:
-    """Which split learner made the tree, and how it was set."""
+    """Which split learner made the tree, and how it was set.
+
+    Attributes
+    ----------
+    name : str
+    params : mapping
+    takes_missing, takes_categories : bool
+    distribution, version : str
+        What it was installed from when the tree was grown or its file was written; empty if it
+        was not installed, or in files of earlier versions.
+    contract : int
+        The version of the contract of split learners that it keeps.
+    """
 
     name: str
     params: Mapping[str, Any]
     takes_missing: bool
     takes_categories: bool
+    distribution: str = ""
+    version: str = ""
+    contract: int = 1
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crank.growing.conditions import AnyOf, Box, Condition, Sum, Values
-from crank.growing.rule import Split
+from crank.growing.rule import Split, described
 from crank.growing.tree import Node
 from crank.growing.wording import BRIEF, FULL, RULES, ColumnWords, Wording, joined, means_text
 from crank.plugins.base import FloatArray
@@ -71,11 +71,10 @@ class Way:
 def opaque_text(model: TreeRecord, split: Split, *, left: bool) -> str:
     """Let a rule speak for itself that cannot say what it demands of a row."""
     design = model.design
-    extra: dict[str, Any] = {"levels": design.level_names} if model.learner.takes_categories else {}
     # a split with sign −1 sends the learner's low side left
     high = left == (split.sign > 0)
-    describe = split.rule.describe if high else split.rule.describe_right
-    text = describe(design.names, **extra)
+    levels = design.level_names if model.learner.takes_categories else None
+    text = described(split.rule, design.names, levels, left=high)
     return text if split.cut == 0.0 else f"{text} [cut at {split.cut:.4g}]"
 
 

@@ -117,6 +117,9 @@ def document(model: ModelRecord) -> dict[str, Any]:
         "design": model.design.to_dict(),
         "ranker": reader(model.kind, "json").write(model.ranker),
     }
+    prove = getattr(reader(model.kind, "json"), "prove", None)
+    if prove is not None:  # a kind whose parts may come from plugins
+        prove(model.ranker, content["ranker"], model.design)
     content["fingerprint"] = fingerprint(content)
     return content
 

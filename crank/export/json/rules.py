@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crank.errors import CrankError, ModelFileError, PluginError, UnknownLearnerError
+from crank.blame import blamed
+from crank.entries import OWN, Entry
+from crank.errors import CrankError, ModelFileError, PluginError, UnknownLearnerError, listed
+from crank.growing.rule import described, foreign_decision
 from crank.plugins.base import NotExportableError, SplitRule
+from crank.plugins.contract import CONTRACTS
 from crank.plugins.discovery import find
 from crank.plugins.registry import rule_from_dict
 
@@ -18,37 +22,62 @@ if TYPE_CHECKING:
     from crank.rankers.tree import LearnerInfo
 
 
-def require_installed(learner: str) -> None:
+def require_installed(learner: LearnerInfo) -> Entry:
     """Refuse to write a model whose rules nobody could read."""
     try:
-        find(learner)
+        return find(learner.name, learner.distribution)
     except UnknownLearnerError:
         raise NotExportableError(
-            f"split learner {learner!r} is not installed under this name, so a file could not be "
-            f"read again. Publish its class as an entry point of the group 'crank.learners', or "
+            f"split learner {learner.name!r} is not installed under this name, so a file could not "
+            f"be read again. Publish its class as an entry point of the group 'crank.learners', or "
             f"use an installed learner (see crank.learners())."
         ) from None
 
 
-def stored_rule(learner: str, rule: SplitRule) -> dict[str, Any]:
+def require_readable(learner: LearnerInfo) -> None:
+    """Refuse a file whose learner is not here, or is another one of the same name."""
+    wrote = f"{learner.distribution} {learner.version}".strip()
+    try:
+        entry = find(learner.name, learner.distribution)
+    except UnknownLearnerError as cause:
+        what = wrote or "the package that provides it"
+        raise ModelFileError(f"{cause} Install {what}.") from cause
+    built_in = entry.distribution == OWN
+    if learner.distribution and built_in != (learner.distribution == OWN):
+        raise ModelFileError(
+            f"its rules were written by {learner.name!r} of {wrote}; here that name leads to "
+            f"{entry.distribution} {entry.version}. Install {wrote}."
+        )
+    if learner.contract not in CONTRACTS:
+        raise ModelFileError(
+            f"{learner.name!r} of {wrote} keeps version {learner.contract} of the contract of "
+            f"split learners; this crank keeps {listed(CONTRACTS)}. Install a newer crank."
+        )
+
+
+def stored_rule(learner: LearnerInfo, rule: SplitRule) -> dict[str, Any]:
     """Write a rule as plain data, and prove that it can be read again.
 
     Better to fail here than where the file is to be used.
     """
+    with blamed(type(rule), "to_dict"):
+        given = rule.to_dict()
     try:
-        stored: dict[str, Any] = json.loads(json.dumps(rule.to_dict(), allow_nan=False))
-    except (TypeError, ValueError) as cause:
+        stored: dict[str, Any] = json.loads(json.dumps(given, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as cause:
         raise PluginError(
-            f"split learner {learner!r} wrote a rule that is not plain data: {cause}. "
+            f"split learner {learner.name!r} wrote a rule that is not plain data: {cause}. "
             f"Allowed: dict, list, str, int, finite float, bool, None. Run "
             f"crank.testing.check_learner on it."
         ) from cause
-    again = rule_from_dict(learner, stored).to_dict()
+    read = rule_from_dict(learner.name, stored, distribution=learner.distribution)
+    with blamed(type(rule), "to_dict"):
+        again = read.to_dict()
     where = difference(stored, again)
     if where is not None:
         raise PluginError(
-            f"split learner {learner!r} does not read back what it wrote: {where} differs. Run "
-            f"crank.testing.check_learner on it."
+            f"split learner {learner.name!r} does not read back what it wrote: {where} differs. "
+            f"Run crank.testing.check_learner on it."
         )
     return stored
 
@@ -91,6 +120,8 @@ class RuleReader:
     def __init__(self, learner: LearnerInfo, design: DesignSpec) -> None:
         self.learner = learner
         self.names, self.levels = design.names, design.levels
+        self.level_names = design.level_names
+        self.entry = find(learner.name, learner.distribution)
         if any(self.levels) and not learner.takes_categories:
             raise ModelFileError(
                 "learner.takes_categories is False, but its design has columns of category codes."
@@ -99,14 +130,38 @@ class RuleReader:
     def read(self, stored: dict[str, Any], where: str) -> SplitRule:
         """Rebuild a rule, or raise `ModelFileError`."""
         try:
-            rule = rule_from_dict(self.learner.name, stored)
-            found = difference(stored, rule.to_dict())
+            rule = self._rebuilt(stored)
+            with blamed(type(rule), "to_dict"):
+                again = rule.to_dict()
+            found = difference(stored, again)
+            if found is not None and self.other_version:
+                # a later version may keep a rule in another form, if it can read that one
+                found = difference(again, self._rebuilt(again).to_dict())
             if found is not None:
                 raise ModelFileError(f"{found} has a value or a type that is not allowed.")
             self._fits(rule)
         except CrankError as cause:
-            raise ModelFileError(f"{where}: {cause}") from cause
+            raise ModelFileError(f"{where}: {cause}{self._versions}") from cause
         return rule
+
+    def _rebuilt(self, stored: dict[str, Any]) -> SplitRule:
+        return rule_from_dict(self.learner.name, stored, distribution=self.learner.distribution)
+
+    @property
+    def other_version(self) -> bool:
+        """Whether a plugin of another version wrote the file; crank's own rules never migrate."""
+        wrote = self.learner.version
+        return self.entry.distribution != OWN and bool(wrote) and wrote != self.entry.version
+
+    @property
+    def _versions(self) -> str:
+        wrote, here = self.learner, self.entry
+        if not self.other_version and wrote.distribution in ("", here.distribution):
+            return ""
+        return (
+            f" The file was written by {wrote.distribution} {wrote.version}; installed is "
+            f"{here.distribution} {here.version}."
+        )
 
     def _fits(self, rule: SplitRule) -> None:
         """Refuse rules that would fail, or read beyond the design, when they are used."""
@@ -117,16 +172,17 @@ class RuleReader:
             credit = rule.credit()
             self._in_range(list(credit), "credit")
             shares = np.array(list(credit.values()), dtype=np.float64)
-            extra = {"levels": self.levels} if self.learner.takes_categories else {}
-            texts = [rule.describe(self.names, **extra), rule.describe_right(self.names, **extra)]
-            right = np.isfinite(shares).all() and all(isinstance(text, str) for text in texts)
+            levels = self.level_names if self.learner.takes_categories else None
+            for left in (True, False):
+                described(rule, self.names, levels, left=left)
+            right = bool(np.isfinite(shares).all())
             if not own:
                 with np.errstate(all="ignore"):
-                    value = rule.decision(np.zeros((2, len(self.names))))
-                right = right and np.shape(value) == (2,) and bool(np.isfinite(value).all())
-        except ModelFileError:
+                    value = foreign_decision(rule, np.zeros((2, len(self.names))))
+                right = right and bool(np.isfinite(value).all())
+        except CrankError:
             raise
-        except Exception as cause:  # a plugin's code on data that may be anything
+        except (Exception, SystemExit) as cause:  # a plugin's code on data that may be anything
             raise ModelFileError(
                 f"its rule cannot be used: {type(cause).__name__}: {cause}."
             ) from cause

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from crank.blame import is_foreign
 from crank.criteria import AUTO, LeafOrder, check_criterion, get_criterion
+from crank.design.probes import probe_rows
 from crank.design.spec import DesignSpec
-from crank.errors import ModelFileError, OptionError, UnknownLearnerError
-from crank.export.json.rules import RuleReader, require_installed, stored_rule
+from crank.errors import ModelFileError, OptionError, PluginError
+from crank.export.json.rules import RuleReader, require_installed, require_readable, stored_rule
 from crank.export.json.schema import check_schema, ranker_schema
 from crank.export.json.settings import read_setting, stored_setting
 from crank.export.json.text import number, read_number
 from crank.growing.rule import Split
 from crank.growing.tree import MAX_DEPTH, Node, Tree
 from crank.metrics.figures import get_figure
-from crank.plugins.discovery import find
 from crank.rankers.options import TreeOptions
 from crank.rankers.pruning import PruningPath, weakest_links
 from crank.rankers.tree import LearnerInfo, TreeRanker
@@ -30,13 +31,16 @@ _ROUNDING = 1e-9
 def write(ranker: TreeRanker) -> dict[str, Any]:
     """Return a tree with its history as plain data."""
     learner, tree, grown = ranker.learner, ranker.tree, ranker.pruning.tree
-    require_installed(learner.name)
+    entry = require_installed(learner)
     return {
         "learner": {
             "name": learner.name,
             "params": {str(k): stored_setting(v) for k, v in learner.params.items()},
             "takes_missing": bool(learner.takes_missing),
             "takes_categories": bool(learner.takes_categories),
+            "distribution": entry.distribution,
+            "version": entry.version,
+            "contract": int(learner.contract),
         },
         "options": {k: stored_setting(v) for k, v in ranker.options.to_dict().items()},
         **_criterion(ranker),
@@ -49,8 +53,24 @@ def write(ranker: TreeRanker) -> dict[str, Any]:
         },
         "leaf_order": tree.leaf_order,
         "leaves": leaf_entries(tree, grown),
-        "nodes": node_entries(grown, learner.name),
+        "nodes": node_entries(grown, learner),
     }
+
+
+def prove(ranker: TreeRanker, stored: dict[str, Any], design: DesignSpec) -> None:
+    """Raise unless the rules of a plugin decide alike once they have been read again."""
+    if any(node.split and is_foreign(type(node.split.rule)) for node in ranker.tree.nodes):
+        again = read(stored, design)
+        counts = [0 if names is None else len(names) for names in design.levels]
+        X = probe_rows(counts, missing=ranker.takes_missing)
+        wrong = int(np.count_nonzero(again.tree.apply(X) != ranker.tree.apply(X)))
+        if wrong:
+            raise PluginError(
+                f"split learner {ranker.learner.name!r} of {ranker.learner.distribution} "
+                f"{ranker.learner.version} sends {wrong} of {len(X)} rows elsewhere after its "
+                "rules have been written and read. to_dict must keep all that decision needs, "
+                "numbers in full. No file is written."
+            )
 
 
 def read(stored: dict[str, Any], design: DesignSpec) -> TreeRanker:
@@ -58,11 +78,8 @@ def read(stored: dict[str, Any], design: DesignSpec) -> TreeRanker:
     check_schema(stored, ranker_schema("tree"), where="ranker")
     about = stored["learner"]
     params = {name: read_setting(value) for name, value in about["params"].items()}
-    learner = LearnerInfo(about["name"], params, about["takes_missing"], about["takes_categories"])
-    try:
-        find(learner.name)
-    except UnknownLearnerError as cause:
-        raise ModelFileError(f"{cause} Install the package that provides it.") from cause
+    learner = LearnerInfo(**(about | {"params": params}))
+    require_readable(learner)
     try:
         criterion, because = _read_criterion(stored)
         figure = get_figure(stored["pruning"]["figure"], of_trees=True, option="pruning.figure")
@@ -165,12 +182,12 @@ def _read_validation(stored: dict[str, Any] | None, path: PruningPath) -> Valida
     return Validation(path.figure, folds, repeats, heldout, stored["step"], stored["step_1se"])
 
 
-def node_entries(grown: Tree, learner: str) -> list[dict[str, Any]]:
+def node_entries(grown: Tree, learner: LearnerInfo) -> list[dict[str, Any]]:
     """Write the nodes of the tree as grown; depth and place follow from the children."""
     return [_entry(node, learner) for node in grown.nodes]
 
 
-def _entry(node: Node, learner: str) -> dict[str, Any]:
+def _entry(node: Node, learner: LearnerInfo) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "n": int(node.n),
         "weight": float(node.weight),

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from crank.errors import NotExportableError
+from crank.blame import raised
+from crank.errors import CrankError, NotExportableError
+from crank.export.onnx.proof import prove
 from crank.graphs.ensemble import leaf_numbers
 from crank.graphs.graph import Element, Graph
 from crank.growing.rule import Split
@@ -37,18 +39,22 @@ def outputs(graph: Graph, model: TreeRecord, names: Mapping[str, str]) -> None:
 
 def _decisions(graph: Graph, model: TreeRecord) -> list[str]:
     """Ask every rule for its decision value, in the order in which the tree is walked."""
+    inner = [(f"node {n.number}", n.split) for _, n in model.tree.walk() if n.split]
     whole = graph.later(_matrix, len(model.design.names))
     values = []
-    for _, node in model.tree.walk():
-        if node.split is None:
-            continue
+    for where, split in inner:
         try:
-            values.append(node.split.rule.to_onnx(graph, whole))
+            values.append(split.rule.to_onnx(graph, whole))
         except (NotExportableError, NotImplementedError) as error:
             raise NotExportableError(
-                f"node {node.number} of the tree, made by learner {model.learner.name!r}, cannot "
+                f"{where} of the tree, made by learner {model.learner.name!r}, cannot "
                 f"be written as ONNX: {error}"
             ) from error
+        except CrankError:
+            raise
+        except (Exception, SystemExit) as cause:
+            raise raised(type(split.rule), "to_onnx", cause, where) from cause
+    prove(inner, model.design, missing=model.learner.takes_missing)
     return values
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from crank.blame import blamed
 from crank.checks import one_of
 from crank.design.factors import Codes, Number
 from crank.design.spec import DesignSpec
@@ -16,8 +17,8 @@ from crank.export.onnx.inputs import single_column
 from crank.frames.columns import Kind, LevelValue
 from crank.growing.rule import Split
 from crank.growing.tree import Node
+from crank.kernels.column_tests import ColumnTest
 from crank.plugins.base import NotExportableError
-from crank.plugins.stump import StumpRule
 from crank.rankers.tree import TreeRanker
 
 if TYPE_CHECKING:
@@ -183,24 +184,24 @@ class _Writer:
 
     def condition(self, node: Node, split: Split) -> str:
         """Write which rows go left; for the others it is false or unknown."""
-        rule = split.rule
-        if not isinstance(rule, StumpRule) or split.cut != 0.0:
-            raise _refused(node, f"its rule was made by learner {self.learner!r}")
+        with blamed(type(split.rule), "column_test", f"node {node.number}"):
+            rule = split.rule.column_test()
+        if rule is None or split.cut != 0.0:
+            raise _refused(node, f"made by learner {self.learner!r}, it is no test of one column")
         column = self.columns[rule.column]
         if isinstance(column, str):
             raise _refused(node, f"it splits on {column!r}, which is no single column")
         if column.levels and rule.levels is None:
             rule = _as_levels(rule, len(column.levels))
         if split.sign < 0:
-            rule = replace(
-                rule,
+            rule = rule._replace(
                 above=not rule.above,
                 levels=None if rule.levels is None else rule.levels[::-1],
                 missing_left=not rule.missing_left,
             )
         return self.among(rule, column) if column.levels else self.compared(rule, column)
 
-    def compared(self, rule: StumpRule, column: Plain) -> str:
+    def compared(self, rule: ColumnTest, column: Plain) -> str:
         x, nan = self.dialect.as_double(column.name, column.kind), self.dialect.nan
         absent = [f"{x} IS NULL", *([f"{x} = {nan}"] if nan else [])]
         if rule.threshold is None:
@@ -214,7 +215,7 @@ class _Writer:
         test = f"{x} > {t}" if rule.above else f"{x} < {t}"
         return f"({' OR '.join([test, *absent])})" if rule.missing_left else test
 
-    def among(self, rule: StumpRule, column: Plain) -> str:
+    def among(self, rule: ColumnTest, column: Plain) -> str:
         assert rule.levels is not None
         assert column.levels is not None
         dialect, levels = self.dialect, column.levels
@@ -229,12 +230,11 @@ class _Writer:
         return f"{x} IN ({left})" if left else NONE
 
 
-def _as_levels(rule: StumpRule, n_levels: int) -> StumpRule:
+def _as_levels(rule: ColumnTest, n_levels: int) -> ColumnTest:
     """Write the cut of an ordered factor as the levels on its two sides."""
-    one = replace(rule, column=0)
-    left = one.decision(np.arange(float(n_levels))[:, None]) > 0
+    left = rule._replace(column=0).passes(np.arange(float(n_levels))[:, None])
     high, low = (tuple(np.flatnonzero(side).tolist()) for side in (left, ~left))
-    return StumpRule(rule.column, levels=(high, low), missing_left=rule.missing_left)
+    return rule._replace(threshold=None, above=True, levels=(high, low))
 
 
 def _none_of(tests: Sequence[str]) -> str:
@@ -266,7 +266,7 @@ def _writable(text: str) -> str:
 
 def _refused(node: Node, why: str) -> NotExportableError:
     return NotExportableError(
-        f"node {node.number} of the tree cannot be written as SQL: {why}. Allowed: trees of "
-        "learner 'stump' on columns as they are (numbers and categories). Compute the column in "
-        "the database before fitting, or use to_onnx."
+        f"node {node.number} of the tree cannot be written as SQL: {why}. Allowed: trees of tests "
+        "on one column as it is (numbers and categories), such as those of learner 'stump'. "
+        "Compute the column in the database before fitting, or use to_onnx."
     )
