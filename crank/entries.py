@@ -125,6 +125,8 @@ def _scan(group: str, path: tuple[str, ...]) -> Mapping[str, Entry]:
     for point in entry_points(group=group):
         dist = point.dist
         distribution, version = (dist.name, dist.version) if dist else ("unknown", "")
+        if point.value.startswith("crank."):
+            distribution = OWN  # crank-scorer is the same code under another name
         own = found.setdefault(point.name, {})
         # a distribution seen twice on sys.path: the first is the one that imports find
         entry = Entry(group, point.name, distribution, version, point.value)
