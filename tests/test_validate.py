@@ -288,16 +288,16 @@ def test_the_pooled_estimate_counts_pairs_within_folds(sample):
     X, y, w = sample
     fold = stratified_folds(rank(y), 10, np.random.default_rng(0))
     trees = fold_trees(rank(y, w), X, fold, grower(X), KENDALL)
-    judged = [Judged(tree.path.subtree(2), tree.test) for tree in trees]
-    found = pooled_estimate([judged], X, KENDALL)
+    judged = [Judged(tree.path.subtree(2).score(X[tree.test.row]), tree.test) for tree in trees]
+    found = pooled_estimate([judged], len(X), KENDALL)
     won = total = 0.0
     for each in judged:
         rows, pairs = each.test.row, each.test.pairs
-        won += pairs * metrics.kendall(y[rows], each.tree.score(X[rows]), weights=w[rows])
+        won += pairs * metrics.kendall(y[rows], each.score, weights=w[rows])
         total += pairs
     assert found.estimate == pytest.approx(won / total)
     # a row counts once, however often the same folds are handed in
-    assert pooled_estimate([judged, judged], X, KENDALL) == found
+    assert pooled_estimate([judged, judged], len(X), KENDALL) == found
 
 
 def test_folds_of_two_rows_have_a_variance():
@@ -307,7 +307,8 @@ def test_folds_of_two_rows_have_a_variance():
     ranks = rank(y)
     tree = grower(X, min_leaf=1)(ranks)
     folds = [ranks.subset(np.isin(np.arange(40), (k, 39 - k))) for k in range(20)]
-    found = pooled_estimate([[Judged(tree, test) for test in folds]], X, KENDALL)
+    judged = [Judged(tree.score(X[test.row]), test) for test in folds]
+    found = pooled_estimate([judged], 40, KENDALL)
     assert found.se > np.sqrt(found.estimate * (1 - found.estimate) / 20)
 
 

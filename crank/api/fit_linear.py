@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from crank.api.rows import training_rows
+from crank.api.seeds import drawn_seed
 from crank.fitting.columns import check_columns
-from crank.fitting.linear import fit_linear, training_figures
+from crank.fitting.linear import training_figures
+from crank.fitting.penalty import fit_judged
 from crank.formula import learn_design, learn_response
 from crank.models.linear import LinearModel
 from crank.rankers.linear import LinearOptions, LinearRanker
@@ -22,12 +24,15 @@ def linear(
     formula: str,
     *,
     link: Literal["logit", "probit"] = "logit",
-    penalty: float = 0.0,
+    penalty: float | Literal["cv", "1se"] = 0.0,
+    l1_ratio: float = 0.0,
+    cv: int | None = 10,
     weights: Any = None,
     groups: Any = None,
     subset: Any = None,
     na_action: Literal["drop", "raise"] = "drop",
     context: Mapping[str, Callable[..., Any]] | None = None,
+    random_state: int | None = 0,
 ) -> LinearModel:
     """Fit a linear ranker from a formula: the probabilistic index model.
 
@@ -45,11 +50,18 @@ def linear(
     link : {"logit", "probit"}
         Logistic: exp(coefficient) is an odds. Normal: if y is linear with normal errors, the
         coefficients are its own divided by √2 times the standard deviation of the errors.
-    penalty : float
-        Ridge penalty on the coefficients of columns in units of their standard deviation: half of
-        it times the sum of their squares is added to the mean loss of a pair. Weights and
-        the number of rows do not change its meaning; 0.001 is a light one. With a penalty
-        redundant columns, separation and more columns than rows are no obstacle.
+    penalty : float or {"cv", "1se"}
+        Penalty on the coefficients of columns in units of their standard deviation: half of it
+        times the sum of their squares is added to the mean loss of a pair. Weights and the
+        number of rows do not change its meaning; 0.001 is a light one. With a penalty
+        redundant columns, separation and more columns than rows are no obstacle. "cv" takes the
+        penalty of least cross-validated loss, "1se" the heaviest within a standard error of it.
+    l1_ratio : float
+        Share of the lasso in the penalty, from 0, ridge, to 1: sum of absolute values, which
+        leaves some coefficients at 0 and chooses columns so. A lasso has no standard errors.
+    cv : int or None
+        Folds by which the penalty is chosen, and by which the summary's figures are honest: fewer
+        on small data, as in `crank.fit`. None runs no cross-validation.
     weights : str or array-like, optional
         Case weights: a column's name or one number a row. A pair counts with the product of its
         rows' weights, as if rows were repeated; for standard errors a row is one observation.
@@ -62,6 +74,8 @@ def linear(
         What to do with rows in which the response, the weight or a predictor is missing.
     context : mapping, optional
         Functions that the formula may call by name; such a model cannot be saved.
+    random_state : int or None
+        Deals the rows out to folds; None draws a seed, which the model's call shows.
 
     Returns
     -------
@@ -97,7 +111,9 @@ def linear(
     1   x2      2.68       0.30  14.60
     2   x3      0.34       0.25   1.40
     """
-    options = LinearOptions(link, penalty)
+    if random_state is None:
+        random_state = drawn_seed()
+    options = LinearOptions(link, penalty, l1_ratio, cv, random_state)
     rows = training_rows(
         data,
         formula,
@@ -115,24 +131,27 @@ def linear(
     X = design.matrix(rows.table)
     refuse_missing(X, design, f"a {LinearRanker.kind} ranker")
     ranks = rank(y, rows.weights)
-    ranker = fit_linear(X, ranks, options=options, groups=rows.groups, names=design.names)
+    fitted = fit_judged(X, ranks, options=options, groups=rows.groups, names=design.names)
     training = TrainingInfo(
         n=len(y),
         n_dropped=rows.n_dropped,
         weighted=not ranks.unweighted,
-        figures=training_figures(ranker, X, ranks, rows.groups),
-        crossvalidated={},
+        figures=training_figures(fitted.ranker, X, ranks, rows.groups),
+        crossvalidated=fitted.crossvalidated,
         missing=rows.missing,
         n_groups=rows.n_groups,
     )
     asked = {
         "link": link,
         "penalty": penalty,
+        "l1_ratio": l1_ratio,
+        "cv": cv,
         "weights": weights,
         "groups": groups,
         "subset": subset,
         "na_action": na_action,
         "context": context,
+        "random_state": random_state,
     }
     return LinearModel(
         formula=rows.parsed.text,
@@ -140,5 +159,5 @@ def linear(
         training=training,
         call=recorded(linear, "crank.linear", rows.parsed.text, asked),
         design=design,
-        ranker=ranker,
+        ranker=fitted.ranker,
     )

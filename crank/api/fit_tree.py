@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-import numpy as np
-
 from crank.api.rows import training_rows
+from crank.api.seeds import drawn_seed
 from crank.design.monotone import signs
 from crank.fitting.tree import fit_tree, in_sample
 from crank.formula import learn_design, learn_response
@@ -212,11 +211,6 @@ def fit(
         design=design,
         ranker=ranker,
     )
-
-
-def drawn_seed() -> int:
-    """Draw a seed, which the model keeps: its call gives the same model again."""
-    return int(np.random.SeedSequence().generate_state(1)[0])
 
 
 def _describe(learner: SplitLearner, params: Mapping[str, Any] | None) -> LearnerInfo:

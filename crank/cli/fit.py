@@ -23,14 +23,14 @@ ONLY: Mapping[str, Mapping[str, Any]] = {
         "min_samples_leaf": 5,
         "leaf_order": "auto",
         "prune": "cv",
-        "cv": 10,
         "cv_repeats": 1,
-        "random_state": 0,
         "n_jobs": 1,
     },
-    "linear": {"link": "logit", "penalty": 0.0},
+    "linear": {"link": "logit", "penalty": 0.0, "l1_ratio": 0.0},
 }
 """What is an option of one kind of model only, with its default."""
+FOLDS = ("cv", "random_state")
+"""Options of every kind."""
 
 
 class Criteria:
@@ -77,10 +77,17 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--penalty",
+        type=_number_or_name,
+        default=0.0,
+        metavar="X",
+        help="of a linear model: a number, cv or 1se; default: 0",
+    )
+    command.add_argument(
+        "--l1-ratio",
         type=float,
         default=0.0,
         metavar="X",
-        help="ridge of a linear model; default: 0",
+        help="share of the lasso in the penalty, 0 to 1; default: 0, ridge",
     )
     command.add_argument("--weights", metavar="COLUMN", help="case weights")
     command.add_argument(
@@ -133,11 +140,19 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
             if kind != arguments.model and getattr(arguments, name) != default:
                 option = f"--{name.replace('_', '-')}"
                 raise OptionError(f"{option} belongs to --model {kind}. Leave it out.")
-    options = {name: getattr(arguments, name) for name in ONLY[arguments.model]}
+    options = {name: getattr(arguments, name) for name in (*ONLY[arguments.model], *FOLDS)}
     if arguments.model == "tree":
         options["learner_params"] = dict(map(_param, options.pop("param")))
         options["prune"] = None if options["prune"] == "none" else options["prune"]
     return options
+
+
+def _number_or_name(text: str) -> float | str:
+    """Read a number; a name is checked by the model."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _param(text: str) -> tuple[str, Any]:

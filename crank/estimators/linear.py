@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from crank.estimators.base import RankingEstimator
-from crank.fitting.linear import fit_linear
+from crank.estimators.base import RankingEstimator, seed_of
+from crank.fitting.penalty import fit_judged
 from crank.rankers.linear import LinearOptions
 from crank.ranks import rank
 
@@ -21,13 +21,21 @@ class RankingLinear(RankingEstimator):
     ----------
     link : {"logit", "probit"}
         From the difference of two scores to the probability that the first ranks above.
-    penalty : float
-        Ridge; see `crank.linear`. Unlike there, a light one is the default: an estimator shall
-        fit whatever columns it is given.
+    penalty : float or {"cv", "1se"}
+        See `crank.linear`. Unlike there, a light one is the default: an estimator shall fit
+        whatever columns it is given.
+    l1_ratio : float
+        Share of the lasso in the penalty, from 0, ridge, to 1.
+    cv : int
+        Folds by which "cv" and "1se" choose the penalty.
+    random_state : int, RandomState or None
+        Deals the rows out to folds.
 
     Attributes
     ----------
     ranker_ : crank.rankers.linear.LinearRanker
+    penalty_ : float
+        The penalty as a number.
     n_features_in_ : int
     feature_names_in_ : ndarray, if X had column names
 
@@ -41,10 +49,19 @@ class RankingLinear(RankingEstimator):
     """
 
     def __init__(
-        self, link: Literal["logit", "probit"] = "logit", *, penalty: float = 0.001
+        self,
+        link: Literal["logit", "probit"] = "logit",
+        *,
+        penalty: float | Literal["cv", "1se"] = 0.001,
+        l1_ratio: float = 0.0,
+        cv: int = 10,
+        random_state: Any = 0,
     ) -> None:
         self.link = link
         self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.cv = cv
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Estimate the coefficients.
@@ -56,11 +73,16 @@ class RankingLinear(RankingEstimator):
         sample_weight : array-like of shape (n,), optional
             Rows of weight 0 are as if absent.
         """
-        options = LinearOptions(self.link, self.penalty)
+        cv = self.cv if isinstance(self.penalty, str) else None
+        options = LinearOptions(
+            self.link, self.penalty, self.l1_ratio, cv, seed_of(self.random_state)
+        )
         X, y, weight = self._checked_sample(X, y, sample_weight, missing=False)
         X = X.astype(np.float64, copy=False)
         names = getattr(self, "feature_names_in_", ())
-        self.ranker_ = fit_linear(X, rank(y, weight), options=options, names=names)
+        fitted = fit_judged(X, rank(y, weight), options=options, names=names, judge=False)
+        self.ranker_ = fitted.ranker
+        self.penalty_ = self.ranker_.penalty
         return self
 
     @property

@@ -3,7 +3,7 @@
 Folds are disjoint samples of rows, so they are pooled: comparisons that agree, over all
 comparisons within a fold. The variance has two parts (docs/theory §8): the influence of each
 held-out row on the pooled figure, and the spread of the figures between folds, which holds what
-differs from one fitted tree to the next.
+differs from one fitted ranker to the next.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.growing.matrix import FloatArray
-from crank.growing.tree import Tree
 from crank.kernels.order import group_sums
 from crank.metrics.figures import Figure
 from crank.metrics.inference import figure_evidence
@@ -26,15 +24,22 @@ from crank.ranks import Ranks
 
 @dataclass(frozen=True)
 class Judged:
-    """A tree, its size and order chosen without a fold, and the rows of that fold."""
+    """The rows of a fold, and their scores by a ranker that was fitted and chosen without it.
 
-    tree: Tree
+    Attributes
+    ----------
+    score : ndarray
+        In the order of the positions of `test`.
+    test : Ranks
+    """
+
+    score: NDArray[np.float64]
     test: Ranks
 
 
 def pooled_estimate(
     repeats: Sequence[Sequence[Judged]],
-    X: FloatArray,
+    n: int,
     figure: Figure,
     labels: NDArray[np.intp] | None = None,
 ) -> Estimate | None:
@@ -44,12 +49,13 @@ def pooled_estimate(
     ----------
     repeats : sequence of sequences of Judged
         The folds, for each time that they were drawn.
-    X : ndarray of shape (n, p)
+    n : int
+        Rows of all folds together.
     figure : Figure
     labels : ndarray of shape (n,), optional
         Group of each row, numbered from 0.
     """
-    rounds = [found for folds in repeats if (found := _pooled(folds, X, figure, labels))]
+    rounds = [found for folds in repeats if (found := _pooled(folds, n, figure, labels))]
     if not rounds:
         return None
     estimate = float(np.mean([one.estimate for one in rounds]))
@@ -62,7 +68,7 @@ def pooled_estimate(
     folds = float(np.mean([one.folds for one in rounds]))
     known = zip(*(one.known for one in rounds), strict=True)
     units, pairs, sets = (float(np.mean(each)) for each in known)
-    # folds that all choose the root have no spread: independent pairs have
+    # folds that all choose a constant score have no spread: independent pairs have
     variance = max(rows + between, estimate * (1.0 - estimate) / pairs)
     df = combined_df(
         (rows, degrees_of_freedom(len(squares), rows, float(squares @ squares))),
@@ -96,7 +102,7 @@ class _Round:
 
 
 def _pooled(
-    folds: Sequence[Judged], X: FloatArray, figure: Figure, labels: NDArray[np.intp] | None
+    folds: Sequence[Judged], n: int, figure: Figure, labels: NDArray[np.intp] | None
 ) -> _Round | None:
     """Pool the folds of one repeat that have a figure."""
     judged = [fold for fold in folds if figure.total(fold.test) > 0.0]
@@ -107,14 +113,13 @@ def _pooled(
     own, influences = [], []
     for fold in judged:
         test = fold.test
-        score = fold.tree.score(X[test.row])
         weights = None if test.unweighted else test.weight
-        found, each = figure.influence(test.y, score, weights)
+        found, each = figure.influence(test.y, fold.score, weights)
         own.append(found)
         influences.append(each)
     figures = np.array(own)
     estimate = float(share @ figures)
-    influence = np.zeros(len(X))
+    influence = np.zeros(n)
     for fold, part, off, each in zip(judged, share, figures - estimate, influences, strict=True):
         # a fold's influences are taken around its own figure, which a small fold fits too well:
         # put them around the pooled one

@@ -21,7 +21,13 @@ CLASSES = 10
 """Classes of y by which groups are dealt out."""
 
 
-def fold_count(ranks: Ranks, most: int, labels: NDArray[np.intp] | None = None) -> int:
+def fold_count(
+    ranks: Ranks,
+    most: int,
+    labels: NDArray[np.intp] | None = None,
+    *,
+    otherwise: str = "prune=None",
+) -> int:
     """Choose the number of folds: as many as asked for, fewer if they would be too small.
 
     Parameters
@@ -31,6 +37,8 @@ def fold_count(ranks: Ranks, most: int, labels: NDArray[np.intp] | None = None) 
         Folds asked for.
     labels : ndarray, optional
         Group of each position, numbered from 0.
+    otherwise : str
+        What to ask for if there are too few rows to be dealt out.
 
     Examples
     --------
@@ -48,10 +56,19 @@ def fold_count(ranks: Ranks, most: int, labels: NDArray[np.intp] | None = None) 
     if units < 4:
         what = "rows" if labels is None else "groups"
         raise DataError(
-            f"cross-validation needs at least 4 {what}; got {units}. Use prune=None"
+            f"cross-validation needs at least 4 {what}; got {units}. Use {otherwise}"
             + ("." if labels is None else ", or leave groups out.")
         )
     return min(bearable, units // 2)
+
+
+def deal(
+    ranks: Ranks, labels: NDArray[np.intp] | None, folds: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Deal positions out to folds, whole groups if there are groups."""
+    if labels is None:
+        return stratified_folds(ranks, folds, rng)
+    return grouped_folds(ranks, labels, folds, rng)
 
 
 def stratified_folds(ranks: Ranks, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -16,11 +16,13 @@ from crank.criteria import require_distinct
 from crank.errors import DataError, listed
 from crank.fitting.columns import check_columns, standardised
 from crank.fitting.pairs import Floats, Pairs
+from crank.fitting.sparse import sparse_minimum
 from crank.growing.matrix import FloatArray
 from crank.kernels.links import LINKS
 from crank.kernels.softrank import MOST_BINS, MOST_PAIRS
 from crank.metrics.figures import figures
 from crank.rankers.linear import LinearOptions, LinearRanker, linear_score
+from crank.rankers.penalty import PenaltyPath
 from crank.rankers.validation import Estimate
 from crank.ranks import Ranks
 
@@ -29,6 +31,8 @@ SETTLED = 1e-8
 """A step of Newton's method is the last if it is smaller, relative to the coefficients."""
 ACCURACY = 1e-6
 """The grid is refined until that moves no coefficient by more of its standard error."""
+SPARSE_UNIT = 0.1
+"""Stands for the standard error under a lasso, in units of a column's standard deviation."""
 WIDEST, FINER = 1.0 / 16.0, 4.0
 """Width of the first grid, in units of the link, and how much finer the next one is."""
 QUANTILES = 256
@@ -47,6 +51,7 @@ def fit_linear(
     options: LinearOptions,
     groups: Groups | None = None,
     names: Sequence[str] = (),
+    path: PenaltyPath | None = None,
 ) -> LinearRanker:
     """Fit a linear ranker to arrays that have been checked.
 
@@ -61,6 +66,8 @@ def fit_linear(
         Number of each row's group, from 0; only groups are independent then.
     names : sequence of str
         Of the columns, for messages.
+    path : PenaltyPath, optional
+        What the penalty is chosen from, if it is to be chosen; see `crank.fitting.penalty`.
 
     Examples
     --------
@@ -73,20 +80,23 @@ def fit_linear(
     """
     require_distinct(ranks)
     check_columns(X.shape[1])
-    columns = standardised(X[ranks.row], ranks.weight, all_varying=options.penalty > 0.0)
+    ridge, lasso = options.shares(options.resolved(path), ranks.total)
+    columns = standardised(X[ranks.row], ranks.weight, all_varying=ridge + lasso > 0.0)
     pairs = Pairs(
         columns.Z,
         ranks,
         LINKS[options.link],
-        ridge=options.penalty * ranks.total**2 / 2.0,
+        ridge=ridge,
         width=0.0 if len(X) ** 2 <= MOST_PAIRS else WIDEST,
+        lasso=lasso,
     )
     labels = [str(names[k]) if len(names) else f"column {k}" for k in columns.kept]
     number = None if groups is None else groups[ranks.row]
     b = settled(pairs, np.zeros(len(labels)), labels)
     if pairs.width and len(b):
         pairs, b = refined(pairs, b, number, labels)
-    vcov = sandwich(pairs, b, number)
+    # a lasso chooses columns by the same rows: no error would be true of what it chose
+    vcov = np.full((len(b), len(b)), np.nan) if lasso else sandwich(pairs, b, number)
 
     p = X.shape[1]
     coef, spread = np.full(p, np.nan), np.full((p, p), np.nan)
@@ -103,13 +113,16 @@ def fit_linear(
         reference=reference,
         share=share,
         n_groups=None if groups is None else int(groups.max()) + 1,
+        path=path,
     )
 
 
-def settled(pairs: Pairs, b: Floats, names: Sequence[str]) -> Floats:
+def settled(pairs: Pairs, b: Floats, names: Sequence[str], tolerance: float = SETTLED) -> Floats:
     """Follow Newton's method to the coefficients at which the loss is least."""
     if not len(b):
         return b
+    if pairs.lasso:
+        return sparse_minimum(pairs, b, tolerance)
     score, information = pairs.newton(b)
     for taken in range(MOST_STEPS):
         try:
@@ -117,9 +130,9 @@ def settled(pairs: Pairs, b: Floats, names: Sequence[str]) -> Floats:
         except np.linalg.LinAlgError:
             break
         descent = float(score @ step)
-        if np.abs(step).max() <= SETTLED * (1.0 + np.abs(b).max()):
+        if np.abs(step).max() <= tolerance * (1.0 + np.abs(b).max()):
             return np.asarray(b + step)
-        if not pairs.ridge and taken >= PATIENCE and pairs.separates(step, NEARLY):
+        if not pairs.penalised and taken >= PATIENCE and pairs.separates(step, NEARLY):
             raise _separated(pairs, step, names, NEARLY)
         if not 0.0 < descent < np.inf:  # the information is lost in rounding
             break
@@ -131,7 +144,7 @@ def settled(pairs: Pairs, b: Floats, names: Sequence[str]) -> Floats:
                 break
             step, descent = step / 2.0, descent / 2.0
         b = trial
-        if not pairs.ridge and pairs.separates(b):
+        if not pairs.penalised and pairs.separates(b):
             raise _separated(pairs, b, names)
     raise DataError(
         f"the coefficients do not settle in {taken + 1} steps: some columns nearly determine the "
@@ -149,7 +162,7 @@ def _separated(
         without[k] = 0.0
         if needed[k] and pairs.separates(without, tolerance):
             needed = without
-    found = [names[k] for k in np.flatnonzero(needed).tolist()]
+    found = [names[k] if len(names) else f"column {k}" for k in np.flatnonzero(needed).tolist()]
     what = "this column" if len(found) == 1 else "a combination of these columns"
     return DataError(
         f"{listed(found, 6)}: {what} never puts a pair of rows in the wrong order, so the loss has "
@@ -161,7 +174,9 @@ def refined(
     pairs: Pairs, b: Floats, groups: Groups | None, names: Sequence[str]
 ) -> tuple[Pairs, Floats]:
     """Sum on finer and finer grids until that changes nothing worth the name."""
-    se = np.maximum(np.sqrt(np.diagonal(sandwich(pairs, b, groups))), np.finfo(float).tiny)
+    se = np.full(len(b), SPARSE_UNIT)
+    if not pairs.lasso:
+        se = np.maximum(np.sqrt(np.diagonal(sandwich(pairs, b, groups))), np.finfo(float).tiny)
     finest = float(np.ptp(pairs.Z @ b)) / (MOST_BINS - 8)
     while pairs.width > finest:
         pairs = replace(pairs, width=max(pairs.width / FINER, finest))

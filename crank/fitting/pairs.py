@@ -33,6 +33,8 @@ class Pairs:
         Added to the information of each coefficient.
     width : float
         Of the grid on which pairs are summed; 0 sums pair by pair.
+    lasso : float
+        Added to the loss for each unit of a coefficient's size.
     """
 
     Z: Floats
@@ -40,9 +42,15 @@ class Pairs:
     link: Link
     ridge: float
     width: float
+    lasso: float = 0.0
+
+    @property
+    def penalised(self) -> bool:
+        """Whether the loss has a minimum whatever the columns are."""
+        return self.ridge > 0.0 or self.lasso > 0.0
 
     def newton(self, b: Floats) -> tuple[Floats, Floats]:
-        """Return score and information of the penalised loss."""
+        """Return score and information of the loss with its ridge."""
         soft, information = self._sums(b).information(self.Z)
         score = (self.ranks.weight * (self._rank_of_y - soft)) @ self.Z - self.ridge * b
         return score, information + self.ridge * np.eye(len(b))
@@ -88,3 +96,23 @@ class Pairs:
         np.cumsum(self.Z * self.ranks.weight[:, None], axis=0, out=total[1:])
         ends = np.append(self._starts, len(self.Z))
         return np.asarray((total[ends[:-1]] + total[ends[1:]])[self.ranks.group] / 2.0)
+
+
+def mean_loss(score: Floats, ranks: Ranks, link: Link, width: float) -> float:
+    """Mean loss of all pairs of rows at given scores, pairs with equal responses among them.
+
+    With the logit link it is the negative log-likelihood of a pair.
+
+    Examples
+    --------
+    >>> from crank.kernels.links import LINKS
+    >>> from crank.ranks import rank
+    >>> ranks = rank(np.array([1.0, 2.0]))
+    >>> [round(mean_loss(np.array([-s, s]), ranks, LINKS["logit"], 0.0), 3) for s in (0.0, 0.5)]
+    [0.693, 0.313]
+    """
+    weight, alone = ranks.weight, float(ranks.weight @ ranks.weight) / 2.0
+    itself = alone * float(link.loss(np.zeros(1))[0])
+    won = float((weight * score) @ ((ranks.below + ranks.upto - ranks.total) / 2.0))
+    total = pair_sums(score, weight, link, width).loss() - itself - won
+    return total / (ranks.total**2 / 2.0 - alone)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crank.criteria import LeafOrder
 from crank.fitting.choose import Choice, Heldout, choose, choose_by_others
 from crank.fitting.estimate import Judged, pooled_estimate
-from crank.fitting.folds import FEW_ROWS, fold_count, grouped_folds, stratified_folds
+from crank.fitting.folds import FEW_ROWS, deal, fold_count
 from crank.fitting.subtrees import Cells, place, subtree_figures
 from crank.growing.matrix import FloatArray
 from crank.growing.tree import Tree
@@ -37,10 +37,10 @@ class FoldTree:
         """The rows it has not seen."""
         return self.cells.ranks
 
-    def judged(self, price: float, order: LeafOrder) -> Judged:
-        """Prune at a price and put the leaves in order."""
+    def judged(self, X: FloatArray, price: float, order: LeafOrder) -> Judged:
+        """Prune at a price, put the leaves in order and score the rows."""
         tree = self.path.subtree(self.path.step_at_alpha(price))
-        return Judged(replace(tree, leaf_order=order), self.test)
+        return Judged(replace(tree, leaf_order=order).score(X[self.test.row]), self.test)
 
 
 def fold_trees(
@@ -159,12 +159,7 @@ def cross_validate(
         ("oriented", "rank") if options.leaf_order == "auto" else (options.leaf_order,)
     )
 
-    dealt = [
-        stratified_folds(ranks, n_folds, rng)
-        if of_position is None
-        else grouped_folds(ranks, of_position, n_folds, rng)
-        for _ in range(repeats)
-    ]
+    dealt = [deal(ranks, of_position, n_folds, rng) for _ in range(repeats)]
     grown = (tree for fold in dealt for tree in fold_trees(ranks, X, fold, grow, path.figure))
     trees = list(track(grown, n_folds * repeats, "cross-validation", show=progress))
     each = [heldout_figures(tree, prices, orders) for tree in trees]
@@ -181,13 +176,13 @@ def cross_validate(
             choices = [choose_by_others(tables_of_fold[k], k) for k in range(n_folds)]
             judged.append(
                 [
-                    tree.judged(prices[own.step_of(prune)], own.order)
+                    tree.judged(X, prices[own.step_of(prune)], own.order)
                     for tree, own in zip(trees[these], choices, strict=True)
                     if own is not None
                 ]
             )
     found = {
-        figure.name: pooled_estimate(judged, X, figure, labels)
+        figure.name: pooled_estimate(judged, len(X), figure, labels)
         for figure in measurable(ranks, path.figure)
     }
     return CrossValidation(

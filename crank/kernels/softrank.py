@@ -18,7 +18,7 @@ import numpy as np
 from crank.kernels.links import Link
 from crank.kernels.order import FloatArray
 
-MOST_PAIRS = 1_000_000
+MOST_PAIRS = 90_000
 """Samples with no more pairs of rows are summed pair by pair."""
 BLOCK = 2**17
 """Pairs worked on at a time, so that they stay in the cache."""
@@ -36,6 +36,9 @@ class PairSums(Protocol):
 
     def row_sums(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return S, shape (n,), and A, shape (n, p)."""
+
+    def loss(self) -> float:
+        """Return the weighted loss of all pairs, as if all responses were equal."""
 
 
 class EveryPair:
@@ -76,6 +79,14 @@ class EveryPair:
             sums[rows] = above @ weighted
         return ranks, sums
 
+    def loss(self) -> float:
+        """Return the loss of all pairs, a row's with itself by half."""
+        total = 0.0
+        for rows in self.blocks:
+            each = self.link.loss(self.score[rows, None] - self.score)
+            total += float(self.weight[rows] @ (each @ self.weight))
+        return total / 2.0
+
 
 class OnGrid:
     """Sum by convolution on a grid.
@@ -103,7 +114,7 @@ class OnGrid:
         from scipy.fft import next_fast_len
         from scipy.sparse import csr_array
 
-        self.weight = weight
+        self.weight, self.link = weight, link
         low, span = float(score.min()), float(score.max() - score.min())
         self.width = max(width, span / (MOST_BINS - 8))
         size = int(span / self.width) + 5
@@ -166,6 +177,11 @@ class OnGrid:
         weighted = X * self.weight[:, None]
         odd = self.grid @ self._convolved(self.grid.T @ weighted, self.above)
         return self._ranks, np.asarray(odd + 0.5 * weighted.sum(axis=0))
+
+    def loss(self) -> float:
+        """Return the loss of all pairs, a row's with itself by half."""
+        kernel = self._kernel(self.link.loss(np.arange(float(self.size)) * self.width), 1.0)
+        return float(self._mass @ self._convolved(self._mass, kernel)) / 2.0
 
 
 def pair_sums(score: FloatArray, weight: FloatArray, link: Link, width: float) -> PairSums:

@@ -16,6 +16,7 @@ from crank.records.linear import LinearRecord
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -101,6 +102,23 @@ class LinearModel(DesignedModel, LinearRecord):
         from crank.report.coefficients import coefficients
 
         return coefficients(self, alpha)
+
+    def penalty_path(self) -> pd.DataFrame:
+        """Return a row for each penalty that cross-validation tried, the lightest first.
+
+        Columns: penalty, nonzero (coefficients that are not 0), loss (mean loss of a held-out
+        pair), loss_se, kendall (rate of concordant held-out pairs), chosen ("cv" or "1se" where
+        that rule ends, "cv, 1se" if both do). The model needs ``penalty="cv"`` or ``"1se"``.
+        """
+        from crank.report.penalties import penalty_table
+
+        return penalty_table(self)
+
+    def plot_path(self, **options: Any) -> Axes:
+        """Draw coefficients and loss over the penalty; see `crank.report.plots.plot_path`."""
+        from crank.report.plots import plot_path
+
+        return plot_path(self, **options)
 
     def vcov(self) -> pd.DataFrame:
         """Return the covariance of the coefficients, by the columns' names."""

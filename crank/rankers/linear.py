@@ -9,10 +9,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.checks import at_least, one_of
+from crank.checks import at_least, one_of, whole
+from crank.errors import OptionError
 from crank.growing.matrix import FloatArray
 from crank.kernels.links import LINKS
 from crank.rankers.base import Ranker
+from crank.rankers.penalty import PenaltyPath
+
+PENALTIES = ("cv", "1se")
+"""Ways of choosing a penalty, by name."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +28,72 @@ class LinearOptions:
     ----------
     link : {"logit", "probit"}
         From the difference of two scores to the probability that the first ranks above.
-    penalty : float
-        Ridge: what is added to the mean loss of a pair is half of it times the sum of squares of
-        the coefficients, those of columns in units of their standard deviation.
+    penalty : float or {"cv", "1se"}
+        What is added to the mean loss of a pair is this times the penalty of the coefficients,
+        those of columns in units of their standard deviation. By name it is chosen by
+        cross-validation: the one of least loss, or the heaviest within a standard error of it.
+    l1_ratio : float
+        Share of the lasso in the penalty: 0 is ridge, half the sum of squares; 1 is lasso, the
+        sum of absolute values.
+    cv : int or None
+        Folds of cross-validation; None runs none.
+    random_state : int or None
+        Deals the rows out to folds; None draws a seed.
     """
 
     link: Literal["logit", "probit"] = "logit"
-    penalty: float = 0.0
+    penalty: float | Literal["cv", "1se"] = 0.0
+    l1_ratio: float = 0.0
+    cv: int | None = 10
+    random_state: int | None = 0
 
     def __post_init__(self) -> None:
         one_of("link", self.link, tuple(LINKS))
-        object.__setattr__(self, "penalty", at_least("penalty", self.penalty, 0.0))
+        object.__setattr__(self, "penalty", _penalty(self.penalty))
+        ratio = at_least("l1_ratio", self.l1_ratio, 0.0)
+        if ratio > 1.0:
+            raise OptionError(f"l1_ratio={self.l1_ratio!r} is not allowed. Allowed: from 0 to 1.")
+        object.__setattr__(self, "l1_ratio", ratio)
+        if self.cv is not None:
+            whole("cv", self.cv, 2)
+        if self.random_state is not None:
+            whole("random_state", self.random_state, 0)
+        if ratio and self.penalty == 0.0:
+            raise OptionError(
+                f"l1_ratio={self.l1_ratio!r} says how to share out a penalty, and penalty is 0. "
+                "Use penalty='cv', or a number above 0."
+            )
+        if self.chosen and self.cv is None:
+            raise OptionError(
+                f"penalty={self.penalty!r} is chosen by cross-validation, and cv is None. Give a "
+                "number of folds, such as cv=10, or a number as the penalty."
+            )
+
+    @property
+    def chosen(self) -> bool:
+        """Whether cross-validation chooses the penalty."""
+        return isinstance(self.penalty, str)
+
+    def resolved(self, path: PenaltyPath | None) -> float:
+        """Return the penalty as a number."""
+        if not isinstance(self.penalty, str):
+            return self.penalty
+        assert path is not None
+        return path.chosen(self.penalty)
+
+    def shares(self, penalty: float, total: float) -> tuple[float, float]:
+        """Split a penalty into ridge and lasso, for the loss of all pairs of a total weight."""
+        of_all = penalty * total**2 / 2.0
+        return of_all * (1.0 - self.l1_ratio), of_all * self.l1_ratio
+
+
+def _penalty(value: Any) -> Any:
+    if isinstance(value, str) and value in PENALTIES:
+        return value
+    try:
+        return at_least("penalty", value, 0.0)
+    except OptionError as cause:
+        raise OptionError(f"{str(cause).rstrip('.')}, 'cv' or '1se'.") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +106,7 @@ class LinearRanker(Ranker):
     coef : ndarray of shape (p,)
         NaN for columns that were left out: constant ones, and linear combinations of others.
     vcov : ndarray of shape (p, p)
-        Covariance of the coefficients, NaN like them.
+        Covariance of the coefficients, NaN like them; all NaN under a lasso.
     centre : ndarray of shape (p,)
         Mean of each column in training.
     covariance : ndarray of shape (p, p)
@@ -56,6 +116,8 @@ class LinearRanker(Ranker):
         stands for.
     n_groups : int or None
         Independent groups of rows, if standard errors are clustered.
+    path : PenaltyPath or None
+        What the penalty was chosen from, if it was chosen.
     """
 
     kind: ClassVar[str] = "linear"
@@ -69,6 +131,12 @@ class LinearRanker(Ranker):
     reference: NDArray[np.float64]
     share: NDArray[np.float64]
     n_groups: int | None = None
+    path: PenaltyPath | None = None
+
+    @cached_property
+    def penalty(self) -> float:
+        """The penalty as a number."""
+        return self.options.resolved(self.path)
 
     @property
     def made_by(self) -> str:

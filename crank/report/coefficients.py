@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from crank.errors import DataError, listed
+from crank.errors import DataError, OptionError, listed
 from crank.kernels.links import LINKS
 from crank.metrics.inference import check_alpha
 from crank.metrics.student import SMALLEST, quantile, two_sided
@@ -105,6 +105,11 @@ def wald(model: LinearRecord, columns: NDArray[np.bool_]) -> tuple[int, float, f
     """
     from scipy.special import chdtrc
 
+    if model.options.l1_ratio:
+        raise OptionError(
+            "terms of a lasso cannot be tested: it chose them by the same rows, and has no "
+            "standard errors. Test those of a model without penalty."
+        )
     tested = np.flatnonzero(columns & model.ranker.estimated)
     estimate = model.ranker.coef[tested] * model.ranker.spread[tested]
     scale = np.outer(model.ranker.spread[tested], model.ranker.spread[tested])

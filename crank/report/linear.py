@@ -47,7 +47,8 @@ def glance(model: LinearRecord) -> pd.DataFrame:
         "n": training.n,
         "n_dropped": training.n_dropped,
         "link": model.options.link,
-        "penalty": model.options.penalty,
+        "penalty": ranker.penalty,
+        "l1_ratio": model.options.l1_ratio,
         "n_coefficients": int(ranker.estimated.sum()),
         "n_groups": pd.NA if ranker.n_groups is None else ranker.n_groups,
     }
@@ -103,7 +104,7 @@ def short_name(model: LinearRecord) -> str:
 def headline(model: LinearRecord) -> str:
     """Describe the model in a few words."""
     count = int(model.ranker.estimated.sum())
-    penalised = f", penalty {model.options.penalty:g}" if model.options.penalty else ""
+    penalised = f", penalty {model.ranker.penalty:.3g}" if model.ranker.penalty else ""
     return f"{count} coefficient{'s' * (count != 1)}, {model.options.link}{penalised}"
 
 
@@ -124,7 +125,9 @@ def summary(model: LinearRecord) -> Summary:
         Section("Data", tuple(filter(None, (data_text(model), missing_text(model))))),
         coefficient_section(model),
     ]
-    if len(set(model.design.terms)) < len(model.design.terms):
+    if model.ranker.path is not None:
+        sections.insert(2, penalty_section(model))
+    if not model.options.l1_ratio and len(set(model.design.terms)) < len(model.design.terms):
         tests = term_tests(model).rename(columns={"pvalue": "P>chi2"})
         sections.append(Section("Terms (Wald tests)", table=tests))
     sections.append(fit_section(figure_rows(model)))
@@ -140,16 +143,38 @@ def summary(model: LinearRecord) -> Summary:
 
 def coefficient_section(model: LinearRecord) -> Section:
     """Show the coefficients in the manner of R's ``summary.glm``."""
-    table = coefficients(model)
-    known = table[model.ranker.estimated]
-    unit = ODDS[model.options.link]
-    shown = known.drop(columns=["ci_low", "ci_high"]).rename(
-        columns=SHOWN | {f"{unit}_low": "2.5%", f"{unit}_high": "97.5%"}
-    )
-    lines: tuple[str, ...] = ()
+    table, options = coefficients(model), model.options
+    unit = ODDS[options.link]
+    lines = []
     if model.aliased:
-        lines = (f"not estimated (constant, or a combination of others): {listed(model.aliased)}",)
-    note = READING[model.options.link]
-    if model.options.penalty:
+        lines = [f"not estimated (constant, or a combination of others): {listed(model.aliased)}"]
+    note = READING[options.link]
+    if options.l1_ratio:
+        used = table[np.nan_to_num(model.ranker.coef) != 0.0]
+        shown = used[["term", "estimate", unit]].rename(columns=SHOWN)
+        count = int(model.ranker.estimated.sum())
+        lines.append(f"{len(used)} of {count} are not 0; the others are not shown")
+        note += " The lasso shrinks estimates and chooses them, so they have no standard errors."
+        return Section("Coefficients", tuple(lines), table=shown if len(used) else None, note=note)
+    shown = table[model.ranker.estimated].drop(columns=["ci_low", "ci_high"])
+    shown = shown.rename(columns=SHOWN | {f"{unit}_low": "2.5%", f"{unit}_high": "97.5%"})
+    if model.ranker.penalty:
         note += " The penalty shrinks estimates towards 0; their errors do not count that bias."
-    return Section("Coefficients", lines, table=shown, note=note)
+    return Section("Coefficients", tuple(lines), table=shown, note=note)
+
+
+def penalty_section(model: LinearRecord) -> Section:
+    """Say which penalty was chosen, and from what."""
+    path, ratio = model.ranker.path, model.options.l1_ratio
+    assert path is not None
+    name = {0.0: "ridge", 1.0: "lasso"}.get(ratio, f"elastic net, l1_ratio {ratio:g}")
+    rule = {"cv": "of least loss", "1se": "the heaviest within a standard error of the least loss"}
+    tried = f"{path.penalty[0]:.3g} to {path.penalty[-1]:.3g} ({len(path.penalty)} values)"
+    return Section(
+        "Penalty",
+        (
+            f"{name}, {model.ranker.penalty:.4g}: {rule[str(model.options.penalty)]} in "
+            f"{path.folds}-fold cross-validation",
+            f"tried: {tried}",
+        ),
+    )

@@ -4,6 +4,7 @@ Plots need the extra ``plot``; nothing here imports matplotlib before a plot is 
 plot changes its settings or shows a window.
 """
 
+from crank.report.penalties import plot_path
 from crank.report.plot_curves import plot_iroc, plot_profile, plot_pruning
 from crank.report.plot_leaves import plot_calibration, plot_leaves
 from crank.report.plot_terms import plot_importance, plot_score
@@ -14,6 +15,7 @@ __all__ = [
     "plot_importance",
     "plot_iroc",
     "plot_leaves",
+    "plot_path",
     "plot_profile",
     "plot_pruning",
     "plot_score",
