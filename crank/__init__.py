@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from crank._version import __version__
 
 if TYPE_CHECKING:
-    from crank import datasets, errors, metrics, serve, testing
+    from crank import datasets, errors, metrics, monitor, serve, testing
     from crank.api import fit, linear
     from crank.errors import CrankError
     from crank.estimators import RankingLinear, RankingTree
@@ -43,6 +43,7 @@ __all__ = [
     "linear",
     "load",
     "metrics",
+    "monitor",
     "serve",
     "testing",
 ]
@@ -62,7 +63,7 @@ _HOME = {
     "linear": "crank.api",
     "load": "crank.models.loading",
 }
-_MODULES = {"datasets", "errors", "metrics", "serve", "testing"}
+_MODULES = {"datasets", "errors", "metrics", "monitor", "serve", "testing"}
 
 
 def __getattr__(name: str) -> Any:

@@ -45,7 +45,7 @@ def test_both_distributions_have_the_same_doors() -> None:
     )
     for same in ("entry-points", "scripts", "license", "requires-python", "authors"):
         assert light[same] == whole[same]
-    listed = whole["dependencies"] + whole["optional-dependencies"]["onnx"]  # type: ignore[operator,index]
+    listed = whole["dependencies"] + whole["optional-dependencies"]["onnx"]  # type: ignore[index]
     assert set(light["dependencies"]) <= set(listed)  # type: ignore[call-overload]
     assert [text.partition(">")[0] for text in light["dependencies"]] == list(NEEDED)  # type: ignore[attr-defined]
 

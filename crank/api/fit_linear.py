@@ -140,6 +140,7 @@ def linear(
         crossvalidated=fitted.crossvalidated,
         missing=rows.missing,
         n_groups=rows.n_groups,
+        columns=rows.columns,
     )
     asked = {
         "link": link,

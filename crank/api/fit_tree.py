@@ -192,6 +192,7 @@ def fit(
         crossvalidated=fitted.crossvalidated,
         missing=rows.missing,
         n_groups=rows.n_groups,
+        columns=rows.columns,
     )
     ranker = TreeRanker(
         tree=fitted.tree,

@@ -13,6 +13,7 @@ from crank.checks import one_of
 from crank.errors import DataError
 from crank.formula import ParsedFormula, parse_formula, read_subset
 from crank.frames.alignment import check_aligned
+from crank.frames.profile import ColumnProfile, profiles
 from crank.frames.table import Table
 from crank.frames.weights import read_weights
 from crank.metrics.groups import check_several, missing_labels, read_groups
@@ -44,6 +45,12 @@ class TrainingRows:
     groups: NDArray[np.intp] | None
     n_dropped: int
     missing: Mapping[str, int]
+
+    @property
+    def columns(self) -> dict[str, ColumnProfile]:
+        """How the values of each predictor are spread."""
+        predictors = (v for v in self.parsed.variables if v not in self.parsed.response_variables)
+        return profiles(self.table, predictors)
 
     @property
     def n_groups(self) -> int | None:

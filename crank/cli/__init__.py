@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from crank._version import __version__
-from crank.cli import demo, evaluate, export, fit, learners, score, summary
+from crank.cli import demo, drift, evaluate, export, fit, learners, score, summary
 from crank.errors import CrankError, not_for_scoring
 
 COMMANDS = {
     "fit": fit,
     "summary": summary,
     "evaluate": evaluate,
+    "drift": drift,
     "score": score,
     "export": export,
     "learners": learners,
@@ -55,13 +56,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if all went well, 1 after an error, 130 after an interrupt, 141 if nobody reads the
-        output any more; a wrong command line exits with 2.
+        0 if all went well, 1 after an error, 3 if data have drifted, 130 after an interrupt, 141
+        if nobody reads the output any more; a wrong command line exits with 2.
     """
     arguments = parser().parse_args(argv)
     try:
         with _stopped_by_sigterm():
-            arguments.run(arguments)
+            code: int = arguments.run(arguments) or 0
             sys.stdout.flush()
     except KeyboardInterrupt as stop:
         print(f"crank: interrupted{f', {stop}' if str(stop) else ''}", file=sys.stderr)
@@ -75,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"crank: {_message(error)}", file=sys.stderr)
         return 1
-    return 0
+    return code
 
 
 def _message(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crank.datafiles.expected import Expected, expected_columns
 from crank.datafiles.formats import format_of
+from crank.datafiles.header import column_names
 from crank.datafiles.output import Writer, check_target, open_output
 from crank.datafiles.source import Piece, Source, open_source, read_columns, read_frame
 
@@ -13,6 +14,7 @@ __all__ = [
     "Source",
     "Writer",
     "check_target",
+    "column_names",
     "expected_columns",
     "format_of",
     "open_output",

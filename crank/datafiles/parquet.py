@@ -34,6 +34,16 @@ def read_parquet(path: str | Path) -> Any:
         return pl.read_parquet(path, glob=False)
 
 
+def parquet_names(path: str | Path) -> tuple[str, ...]:
+    """Name the columns of a file."""
+    with _readable(path):
+        if engine() == "pyarrow":
+            return tuple(_pyarrow_parquet().read_schema(str(path)).names)
+        import polars as pl
+
+        return tuple(pl.read_parquet_schema(path))
+
+
 @contextmanager
 def open_parquet(
     path: str | Path, names: Sequence[str], rows: int

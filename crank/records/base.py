@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from crank.design.response import ResponseSpec
 from crank.design.spec import DesignSpec, Variable
 from crank.errors import DataError
+from crank.frames.profile import ColumnProfile
 from crank.frames.table import Table
 from crank.growing.matrix import FloatArray
 from crank.rankers.base import Ranker
@@ -58,6 +59,11 @@ class ModelRecord(ABC):
     def asked(self) -> Call:
         """The call that made it; of an older file, what is known of the call."""
         return self.call or Call("crank.fit", self.formula)
+
+    @property
+    def score_profile(self) -> ColumnProfile | None:
+        """How the scores of the training rows were spread; None if it is not known."""
+        return self.training.scores
 
     @property
     @abstractmethod

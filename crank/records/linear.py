@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from crank.frames.profile import BINS, ColumnProfile
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.records.base import DesignedRecord
 
@@ -32,3 +35,23 @@ class LinearRecord(DesignedRecord):
         """Columns without a coefficient: constant, or a combination of earlier ones."""
         found = zip(self.design.names, self.ranker.estimated.tolist(), strict=True)
         return tuple(name for name, estimated in found if not estimated)
+
+    @property
+    def score_profile(self) -> ColumnProfile:
+        """How the scores of the training rows were spread, from those that are kept."""
+        ranker, n = self.ranker, self.training.n
+        below = np.rint(np.cumsum(ranker.share) * n).astype(np.int64)
+        ends = np.unique(np.searchsorted(below, np.arange(1, BINS + 1) * n // BINS))
+        inner = ends[ends < len(below) - 1]
+        middle = (ranker.reference[inner] + ranker.reference[inner + 1]) / 2.0
+        counts = np.diff(np.concatenate(([0], below[inner], [n])))
+        return ColumnProfile(
+            kind="number",
+            n=n,
+            missing=0,
+            lowest=float(ranker.reference[0]),
+            highest=float(ranker.reference[-1]),
+            edges=tuple(middle.tolist()),
+            levels=(),
+            counts=(*map(int, counts), 0),
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from crank.frames.profile import ColumnProfile
 from crank.rankers.validation import Estimate
 
 
@@ -25,6 +26,11 @@ class TrainingInfo:
     n_groups : int or None
         Groups of rows that folds kept whole and errors are clustered by; None if rows are
         independent.
+    columns : mapping of str to ColumnProfile, optional
+        How the values of each predictor were spread over the rows used; None if an older file
+        does not say.
+    scores : ColumnProfile, optional
+        The same of the model's own scores, for kinds that do not know it otherwise.
     """
 
     n: int
@@ -34,3 +40,5 @@ class TrainingInfo:
     crossvalidated: Mapping[str, Estimate]
     missing: Mapping[str, int] | None = None
     n_groups: int | None = None
+    columns: Mapping[str, ColumnProfile] | None = None
+    scores: ColumnProfile | None = None

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from crank.frames.profile import ColumnProfile
 from crank.growing.tree import Tree
 from crank.metrics.figures import Figure
 from crank.rankers.options import TreeOptions
@@ -80,3 +83,21 @@ class TreeRecord(DesignedRecord):
     def figure(self) -> Figure:
         """The figure by which it is pruned."""
         return self.ranker.figure
+
+    @property
+    def score_profile(self) -> ColumnProfile:
+        """How many training rows each leaf has, by its score."""
+        leaves = [self.tree.nodes[i].n for i in self.tree.leaves]
+        order = np.argsort(self.tree.scores)
+        scores = self.tree.scores[order].tolist()
+        counts = [leaves[k] for k in order.tolist()]
+        return ColumnProfile(
+            kind="number",
+            n=sum(counts),
+            missing=0,
+            lowest=scores[0],
+            highest=scores[-1],
+            edges=tuple(scores[:-1]),
+            levels=(),
+            counts=(*counts, 0),
+        )

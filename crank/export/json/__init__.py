@@ -16,6 +16,7 @@ from crank.design.spec import DesignSpec
 from crank.errors import CrankError, ModelFileError, NotExportableError
 from crank.export.json.claims import check_claims
 from crank.export.json.format_1 import upgraded
+from crank.export.json.profiles import read_profile, read_profiles, stored_profile
 from crank.export.json.schema import check_schema, format_1_schema, model_schema
 from crank.export.json.settings import read_call, stored_call
 from crank.export.json.text import fingerprint, lay_out, number, parse, read_number
@@ -136,6 +137,10 @@ def _training(training: TrainingInfo) -> dict[str, Any]:
         stored["n_groups"] = int(training.n_groups)
     if training.missing is not None:
         stored["missing"] = {name: int(count) for name, count in training.missing.items()}
+    if training.columns is not None:
+        stored["columns"] = {name: stored_profile(p) for name, p in training.columns.items()}
+    if training.scores is not None:
+        stored["scores"] = stored_profile(training.scores)
     return stored
 
 
@@ -172,6 +177,8 @@ def _fields(stored: dict[str, Any]) -> dict[str, Any]:
             figures=_read_figures(training["figures"]),
             crossvalidated=_read_figures(training["crossvalidated"]),
             missing=training.get("missing"),
+            columns=read_profiles(training.get("columns")),
+            scores=read_profile(training["scores"]) if "scores" in training else None,
         ),
         "design": design,
         "ranker": reader(kind, "json").read(stored["ranker"], design),

@@ -1,0 +1,48 @@
+"""``crank drift``: whether new data are like the training data."""
+
+from __future__ import annotations
+
+import argparse
+
+from crank.cli.shared import DATA
+
+HELP = "compare new data with the training data; exit with 3 if they differ much"
+DRIFTED = 3
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    command.add_argument("model", metavar="MODEL", help="a JSON model file")
+    command.add_argument("data", metavar="DATA", help=DATA)
+    command.add_argument("--alpha", type=float, default=0.01, help="level of tests (default: 0.01)")
+    command.add_argument("--weights", metavar="COLUMN", help="case weights, for d_tau")
+    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument("--plot", metavar="FILE", help="draw the indices: .png, .svg or .pdf")
+    command.add_argument("--delimiter", metavar="CHAR", help="of a CSV file (default: comma)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what has changed since training."""
+    import json
+
+    from crank.datafiles import column_names, expected_columns, open_source
+    from crank.design.spec import Variable
+    from crank.models.loading import load
+    from crank.monitor.drift import drift, save_plot
+
+    model = load(arguments.model)
+    there = column_names(arguments.data, delimiter=arguments.delimiter)
+    others = [v for v in model.response.variables if v.name in there]
+    if arguments.weights:
+        others.append(Variable(arguments.weights, "number"))
+    expected = expected_columns(*model.designs, others=others)
+    with open_source(arguments.data, expected, delimiter=arguments.delimiter) as source:
+        pieces = (piece.data for piece in source.pieces)
+        found = drift(model, pieces, weights=arguments.weights, alpha=arguments.alpha)
+    if arguments.plot:
+        save_plot(found, arguments.plot)
+    if arguments.format == "json":
+        print(json.dumps(found.to_dict(), allow_nan=False))
+    else:
+        print(found)
+    return DRIFTED if found.drifted else 0

@@ -1,0 +1,7 @@
+"""Watch a model at work: whether new data are still like those it was fitted to."""
+
+from __future__ import annotations
+
+from crank.monitor.drift import Drift, drift
+
+__all__ = ["Drift", "drift"]
