@@ -213,3 +213,9 @@ def test_files_hold_dates_in_iso_format(tmp_path):
 def test_a_column_of_dates_and_text_is_called_mixed():
     with pytest.raises(DataError, match=r"'day' mixes values of the types date, str"):
         Table.read({"day": [dt.date(2020, 1, 1), "soon"]}).kind("day")
+
+
+def test_a_mix_of_dates_and_text_is_sent_to_a_parser_of_dates() -> None:
+    mixed = [dt.date(2020, 1, 1), "2020-01-05"] * 5
+    with pytest.raises(DataError, match=r"the types date, str.*with pd\.to_datetime\."):
+        crank.fit({"y": range(10), "when": mixed}, "y ~ when")

@@ -234,3 +234,13 @@ def test_text_holds_question_table_and_verdict():
     assert text.startswith("Does one order of y serve all thresholds? n = 600, 5 folds")
     assert " ".join(text.split()).endswith(found.verdict)
     assert repr(found) == text
+
+
+def test_one_threshold_is_drawn_as_points(toy: pd.DataFrame) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    binary = toy.assign(y=(toy["y"] > 0.3) * 1)
+    found = crank.fit(binary, "y ~ x1 + x2", max_depth=2, prune=None).diagnose(binary, cv=3)
+    ax = found.plot(ax=Figure().subplots())
+    assert [line.get_marker() for line in ax.lines[:2]] == ["o", "s"]

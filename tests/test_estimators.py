@@ -1,5 +1,8 @@
 """RankingTree among scikit-learn's tools."""
 
+import datetime
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +14,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import crank
 from crank import RankingTree
+from crank.datasets.sample import Sample
 from crank.errors import DataError, OptionError
 
 CHECKS = [
@@ -219,3 +223,37 @@ def test_folds_of_an_estimator_keep_groups_together():
     assert torn > 0.8
     assert whole < 0.65
     assert tree.criterion_ == "kendall"
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        (pd.date_range("2020-01-01", periods=300), "column 'when' holds dates"),
+        ([datetime.date(2020, 1, 1)] * 300, "column 'when' holds dates"),
+        (["a"] * 300, "column 'when' holds text"),
+    ],
+)
+def test_columns_that_are_no_numbers_are_named(sample: Sample, column: Any, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        RankingTree().fit(sample.X.assign(when=column), sample.y)
+
+
+def test_a_response_of_text_is_called_one(sample: Sample) -> None:
+    with pytest.raises(DataError, match="y holds text in row 0: 'a'"):
+        RankingTree().fit(sample.X, np.repeat(["a", "b"], 150))
+
+
+@pytest.mark.parametrize("gap", [None, pd.NA, pd.NaT, float("nan")])
+def test_every_kind_of_missing_response_is_refused(sample: Sample, gap: Any) -> None:
+    with pytest.raises(DataError, match="y contains NaN in 2 of 300 rows, the first is row 298"):
+        RankingTree().fit(sample.X, [*sample.y[:298].tolist(), gap, gap])
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_whole_responses_that_are_one_float_keep_their_order(dtype: type) -> None:
+    x = np.random.default_rng(0).permutation(64)
+    y = (x + 2**62).astype(dtype)
+    tree = RankingTree(criterion="kendall").fit(x[:, None], y)
+    plain = RankingTree(criterion="kendall").fit(x[:, None], x)
+    np.testing.assert_array_equal(tree.predict(x[:, None]), plain.predict(x[:, None]))
+    assert tree.score(x[:, None], y) == 1.0

@@ -620,3 +620,9 @@ def test_reading_and_computing_a_formula_load_numpy_alone():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.split() == [str(len(spec.names))]
+
+
+def test_rs_name_of_a_factor_is_answered_with_ours() -> None:
+    with pytest.raises(FormulaError, match=r"Write C\(\.\.\.\) for factor\(\.\.\.\)") as e:
+        parse_formula("y ~ factor(g)", ["y", "g"])
+    assert "acos" not in str(e.value)

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -185,3 +186,34 @@ def test_models_cannot_be_changed(model):
 def test_repr_is_one_line(model):
     assert repr(model).startswith("<TreeModel 'y ~ x1 + log(x2) + g'")
     assert "\n" not in repr(model)
+
+
+@pytest.mark.parametrize("order", ["oriented", "rank"])
+def test_a_model_pruned_by_hand_glances_at_its_own_training_figures(
+    toy: pd.DataFrame, order: Literal["oriented", "rank"]
+) -> None:
+    pruned = crank.fit(toy, "y ~ x1 + x2", leaf_order=order, prune=None).prune(n_leaves=4)
+    row = pruned.glance().iloc[0]
+    score = pruned.predict(toy)
+    assert row["kendall"] == pytest.approx(crank.metrics.kendall(toy["y"], score), abs=1e-12)
+    assert row["iauc"] == pytest.approx(crank.metrics.iauc(toy["y"], score), abs=1e-12)
+    assert np.isnan(row["kendall_se"])
+
+
+@pytest.mark.parametrize("order", ["oriented", "rank"])
+def test_the_pruning_table_of_an_unpruned_tree_begins_with_it(
+    order: Literal["oriented", "rank"],
+) -> None:
+    """Branches that gain nothing are on no path; the model has them all the same."""
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame(rng.normal(size=(110, 3)), columns=["a", "b", "c"])
+    frame["y"] = rng.normal(size=110)
+    m = crank.fit(frame, "y ~ a + b + c", criterion="crank", leaf_order=order, prune=None)
+    assert m.pruning.steps[0].n_leaves < m.tree.n_leaves, "the sample shows nothing"
+    table = m.pruning_path()
+    first = table.iloc[0]
+    assert first["n_leaves"] == len(m.tidy())
+    assert np.isnan(first["alpha"])
+    own = crank.metrics.iauc(frame["y"], m.predict(frame))
+    assert first["training"] == pytest.approx(own, abs=1e-12)
+    assert table["n_leaves"].is_monotonic_decreasing

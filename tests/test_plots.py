@@ -415,3 +415,18 @@ def test_importing_the_plots_does_not_import_matplotlib():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_boxes_of_a_tree_count_the_levels_that_they_leave_out() -> None:
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 12, 400)
+    frame = pd.DataFrame({"g": [f"level {k:02}" for k in code], "y": code + rng.normal(size=400)})
+    m = crank.fit(frame, "y ~ g", max_depth=1, prune=None)
+    texts = [text.get_text() for text in m.plot(ax=Figure().subplots()).texts]
+    assert any("… 2 more}" in text.replace("\n", " ") for text in texts), texts
+
+
+def test_a_score_plot_wants_the_name_first(toy: pd.DataFrame) -> None:
+    m = crank.fit(toy, "y ~ x1", max_depth=1, prune=None)
+    with pytest.raises(OptionError, match="the name of a column and then the data; got DataFrame"):
+        m.plot_score(toy, "x1")  # type: ignore[arg-type]

@@ -180,7 +180,7 @@ def test_a_leaf_of_missing_values_says_so():
         g=lambda d: d["g"].mask(d["y"] % 20 > 2)
     )
     m = crank.fit(frame, "y ~ g", max_depth=1, prune=None, min_samples_leaf=2)
-    assert any(rule.endswith("or missing") for rule in m.tidy()["rule"])
+    assert m.tidy()["rule"].tolist() == ["g is missing", "g is not missing"]
 
 
 def test_booleans_and_indicators_are_said_in_words(toy):
@@ -249,3 +249,21 @@ def test_levels_outside_the_node_are_listed_with_the_missing_values():
     assert rule.describe(names, levels) == "g in {a, c} or missing"
     assert rule.describe_right(names, levels) == "g in {b}"
     assert rule.describe(names) == "g not in {1} or missing"
+
+
+def test_a_split_by_gaps_alone_names_no_levels() -> None:
+    """No empty list of levels on one side, and not all of them on the other."""
+    rng = np.random.default_rng(0)
+    level = rng.choice(["a", "b", "c"], 200).astype(object)
+    level[rng.random(200) < 0.5] = None
+    frame = pd.DataFrame({"h": level})
+    frame["y"] = 3.0 * frame["h"].isna() + rng.normal(size=200)
+    m = crank.fit(frame, "y ~ h", max_depth=1, prune=None)
+    assert m.nodes()["condition"].tolist()[1:] == ["h is missing", "h is not missing"]
+    assert "h is missing" in m.rules(full=True)
+
+
+def test_what_has_no_standard_error_is_not_available(toy: pd.DataFrame) -> None:
+    text = str(crank.fit(toy, "y ~ x1 + x2", learner="logistic", max_depth=1, prune=None).summary())
+    assert "nan" not in text
+    assert re.search(r"\(Intercept\) +\S+ +NA +NA +NA +\S+\n", text)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import crank
+from crank.errors import DataError
 from crank.plugins.registry import get_learner
 from crank.ranks import rank
 
@@ -114,3 +115,27 @@ def test_whole_weights_are_as_if_rows_were_repeated(data, learner, criterion):
     for name in ("iauc", "kendall"):
         found, expected = one.training.figures[name], two.training.figures[name]
         assert found.estimate == pytest.approx(expected.estimate, rel=1e-9)
+
+
+def test_a_column_of_weights_may_be_a_predictor_if_it_is_named(toy: pd.DataFrame) -> None:
+    """As in R; only the dot leaves it out."""
+    named = crank.fit(toy, "y ~ x1 + x2", weights="x2", prune=None)
+    by_array = crank.fit(toy, "y ~ x1 + x2", weights=toy["x2"], prune=None)
+    np.testing.assert_array_equal(named.predict(toy), by_array.predict(toy))
+    assert "x2" not in crank.fit(toy, "y ~ .", weights="x2", prune=None).design.names
+
+
+def test_weights_that_are_no_numbers_are_refused_as_weights(toy: pd.DataFrame) -> None:
+    with pytest.raises(DataError, match=r"weights column 'g' has dtype .*, which is not"):
+        crank.fit(toy, "y ~ x1", weights="g")
+
+
+def test_weights_whose_sum_is_no_float_are_refused(toy: pd.DataFrame) -> None:
+    with pytest.raises(DataError, match=r"more than a float can hold, 1.8e\+308"):
+        crank.fit(toy, "y ~ x1", weights=np.full(len(toy), 1.7e308))
+
+
+def test_an_estimators_weights_must_have_the_index_of_its_rows(toy: pd.DataFrame) -> None:
+    weight = pd.Series(1.0, index=toy.index[::-1])
+    with pytest.raises(DataError, match="sample_weight has another index than X"):
+        crank.RankingTree().fit(toy[["x1"]], toy["y"], weight)

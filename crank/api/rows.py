@@ -83,14 +83,19 @@ def training_rows(
     w = read_weights(weights, table, data)
     labels = group_labels(groups, table, data)
     hidden = {name for name in (weights, groups) if isinstance(name, str)}
-    predictors = [name for name in table.names if name not in hidden]
-    parsed = parse_formula(formula, predictors, context=context)
+    parsed = parse_formula(formula, table.names, context=context, hidden=hidden)
+    asked = subset
     if isinstance(subset, str):
         subset = read_subset(subset, table, context=context)
     check_aligned(_mask(subset), data, "subset")
     if subset is not None:
         kept = _chosen(subset, table.n_rows)
         table = table.rows(kept)
+        if not table.n_rows:
+            raise DataError(
+                f"subset{f' {asked!r}' if isinstance(asked, str) else ''} is true in none of the "
+                f"{len(kept)} rows. Fitting needs at least two."
+            )
         w = None if w is None else w[kept]
         labels = None if labels is None else labels[kept]
     gaps = _missing_predictors(parsed, table, w)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pandas import isna
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from crank.design.reader import surely_finite
+from crank.design.response import in_order_of
 from crank.errors import DataError
+from crank.frames.alignment import check_aligned
+from crank.frames.columns import exceeds_floats
 from crank.growing.matrix import FloatArray
 from crank.metrics.figures import IAUC, KENDALL
 from crank.plugins.registry import get_learner
@@ -55,11 +60,13 @@ class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         self, X: Any, y: Any, sample_weight: Any, *, missing: bool
     ) -> tuple[FloatArray, NDArray[np.float64], NDArray[np.float64] | None]:
         """Check rows, responses and weights; rows of weight 0 are left out."""
-        _refuse_gaps(y)
+        _refuse_gaps_and_text(y)
+        X_given = X
         X, y = self._validated(X, missing, y=y, ensure_min_samples=2, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
+        y = _floats_in_order(np.asarray(y))
         if sample_weight is None:
             return X, y, None
+        check_aligned(sample_weight, X_given, "sample_weight", beside="X")
         weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         used = weight > 0
         return (X, y, weight) if used.all() else (X[used], y[used], weight[used])
@@ -77,7 +84,7 @@ class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         finite = "allow-nan" if missing else True
         try:
             return validate_data(self, X, dtype=DTYPES, ensure_all_finite=finite, **more)
-        except ValueError as cause:
+        except (TypeError, ValueError) as cause:
             raise _explained(X, cause) from cause
 
     def _usable(self, X: Any) -> bool:
@@ -91,48 +98,81 @@ class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         return bool(not np.isinf(X).any() if self._takes_missing else np.isfinite(X).all())
 
 
-def _refuse_gaps(y: Any) -> None:
-    """Raise if responses are missing; scikit-learn would advise other estimators."""
+def _refuse_gaps_and_text(y: Any) -> None:
+    """Raise if responses are missing or text; scikit-learn would advise other estimators."""
     if y is None:
         return
     values = np.asarray(y)
-    missing = values != values if values.dtype.kind in "fO" else np.zeros(0, dtype=bool)
-    if values.ndim == 1 and np.any(missing):
+    if values.ndim != 1 or values.dtype.kind not in "fOMUS":
+        return
+    missing = np.asarray(isna(values))
+    if missing.any():
         rows = np.flatnonzero(missing)
         raise DataError(
             f"Input y contains NaN in {len(rows)} of {len(values)} rows, the first is row "
             f"{rows[0]}. A row without a response cannot be ranked: leave these rows out of X "
             "and y. crank.fit(data, formula) does so by itself."
         )
+    if values.dtype.kind in "OUS":
+        text = next((k for k, value in enumerate(values.tolist()) if isinstance(value, str)), None)
+        if text is not None and not _is_number(values[text]):
+            raise DataError(
+                f"y holds text in row {text}: {str(values[text])!r}. Ranking needs responses in "
+                "an order: give numbers, such as the positions of classes in their order."
+            )
 
 
-def _explained(X: Any, cause: ValueError) -> ValueError:
+def _is_number(text: Any) -> bool:
+    """Tell whether scikit-learn will read a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _floats_in_order(y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return responses as floats; whole numbers beyond 2**53 do not tie where they differ."""
+    floats = y.astype(np.float64)
+    if y.dtype.kind in "iu" and exceeds_floats(y):
+        return in_order_of(floats, y)
+    return floats
+
+
+def _explained(X: Any, cause: TypeError | ValueError) -> Exception:
     """Find crank's words for what scikit-learn refused; its own if there are no better ones."""
     told = str(cause)
-    if "could not convert string" in told or "Unable to convert" in told:
-        where = _text_column(X)
-        return DataError(
-            f"{told}. Ranking estimators take numbers, and {where} holds text. Encode it (with "
-            "OrdinalEncoder or OneHotEncoder), or use crank.fit(data, formula), which takes "
-            "categories as they are."
-        )
     if "Input X contains NaN" in told:
         return DataError(
             "Input X contains NaN, and this split learner takes no missing values. Use one that "
             "does (see crank.learners()), fill the values, or leave the rows out."
         )
+    for kind, them, types, remedy in _NOT_NUMBERS:
+        where = _first_column_of(X, types)
+        if where is not None:
+            return DataError(
+                f"{told.removesuffix('.')}. Ranking estimators take numbers, and {where} holds "
+                f"{kind}. {remedy}, or use crank.fit(data, formula), which takes {them} as they "
+                "are."
+            )
     return cause
 
 
-def _text_column(X: Any) -> str:
-    """Name the first column of text, by its name or its number."""
+_NOT_NUMBERS = (
+    ("text", "categories", (str,), "Encode it (with OrdinalEncoder or OneHotEncoder)"),
+    ("dates", "dates", (date, np.datetime64), "Count days since a fixed one"),
+)
+
+
+def _first_column_of(X: Any, types: tuple[type, ...]) -> str | None:
+    """Name the first column that holds values of such types, by its name or its number."""
     columns = getattr(X, "columns", None)
     rows = np.asarray(X, dtype=object)
     if rows.ndim == 2:
         for k in range(rows.shape[1]):
-            if any(isinstance(value, str) for value in rows[:, k]):
+            if any(isinstance(value, types) for value in rows[:, k]):
                 return f"column {k if columns is None else columns[k]!r}"
-    return "X"
+    return None
 
 
 def seed_of(random_state: Any) -> int | None:

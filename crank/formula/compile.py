@@ -16,6 +16,7 @@ from crank.formula.syntax import name_of
 from crank.formula.tokens import shortened
 from crank.formula.vocabulary import (
     BINARY,
+    CALLED_HERE,
     COMMON,
     COMPARE,
     CONSTANTS,
@@ -304,6 +305,8 @@ class _Compiler:
         if why:
             return FormulaError(f"{what}: {why}.")
         near = did_you_mean(called.removeprefix("np."), FUNCTIONS)
+        if called in CALLED_HERE:
+            near = f" Write {CALLED_HERE[called]}(...) for {called}(...)."
         return FormulaError(
             f"{what}. Allowed are arithmetic, comparisons, &, |, ~ and functions such as "
             f"{listed(COMMON, 30)}. Pass your own function as context={{'name': function}}, or "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -70,6 +70,7 @@ def parse_formula(
     names: Sequence[str],
     *,
     context: Mapping[str, Any] | None = None,
+    hidden: Collection[str] = (),
 ) -> ParsedFormula:
     """Read a formula against the names of the data's columns.
 
@@ -82,6 +83,8 @@ def parse_formula(
         The columns of the data.
     context : mapping of str to function, optional
         Functions that the formula may call besides its own; a number is taken as a constant.
+    hidden : collection of str
+        Columns that ``.`` leaves out, such as that of the weights.
 
     Examples
     --------
@@ -112,7 +115,8 @@ def parse_formula(
             f"the response {left.name!r} makes several columns. A response is one column of "
             f"numbers, such as y or log(y)."
         )
-    right = reader.right_side(name for name in names if name not in left.variables)
+    others = (name for name in names if name not in left.variables and name not in hidden)
+    right = reader.right_side(others)
     terms = tuple(RawTerm(tuple(map(compiled, t.factors)), t.scale) for t in right.terms)
     parsed = ParsedFormula(formula, left, terms, right.intercept)
     _refuse_response(parsed)

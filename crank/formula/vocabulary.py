@@ -90,6 +90,8 @@ COMMON = (
     *("clip", "maximum", "minimum", "isin", "center", "scale", "standardize", "poly", "bs", "ns"),
     *("cut", "C", "I"),
 )
+# what R calls otherwise
+CALLED_HERE = {"factor": "C", "as.factor": "C", "as_factor": "C", "relevel": "C", "ordered": "C"}
 # functions of R and pandas whose value in a row depends on the other rows
 OF_ALL_ROWS = frozenset(
     {

@@ -241,9 +241,11 @@ class Table:
                 self._kinds[name] = kind_of(column)
             return self._kinds[name]
         except Mixed as types:
+            dates = {"date", "datetime", "Timestamp"} & set(str(types).split(", "))
+            way = "pd.to_datetime" if dates else ".astype(str)"
             raise DataError(
                 f"column {name!r} mixes values of the types {types}. {_USABLE} Convert the column "
-                f"to one of them, for example with .astype(str)."
+                f"to one of them, for example with {way}."
             ) from None
 
     def _same_type(

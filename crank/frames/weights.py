@@ -36,6 +36,11 @@ def read_weights(weights: Any, table: Table, data: Any = None) -> NDArray[np.flo
                 f"weights column {weights!r} is not in the data. Columns: {listed(table.names)}."
                 f"{did_you_mean(weights, table.names)}"
             )
+        if table.kind(weights) not in ("number", "boolean"):
+            raise DataError(
+                f"weights column {weights!r} has dtype {table.dtype(weights)}, which is not "
+                "numeric. Weights are numbers from 0 up: name a column of numbers."
+            )
         values = np.asarray(table.numeric(weights), dtype=np.float64)
         what = f"weights column {weights!r}"
     else:
@@ -58,5 +63,12 @@ def read_weights(weights: Any, table: Table, data: Any = None) -> NDArray[np.flo
         raise DataError(
             f"{what} is {values[bad][0]:g} in row {int(np.flatnonzero(bad)[0])} "
             f"({int(bad.sum())} such rows). Allowed: finite weights from 0 up."
+        )
+    with np.errstate(over="ignore"):
+        too_large = np.isinf(np.nansum(values))
+    if too_large:
+        raise DataError(
+            f"{what} adds up to more than a float can hold, {np.finfo(float).max:.1e}. Only the "
+            "proportions of weights matter: divide them by the largest."
         )
     return values

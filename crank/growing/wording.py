@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from typing import Literal
 
 from crank.growing.conditions import Box, Condition, Sum, Values
-
-MANY_LEVELS = 6
-"""Levels that are listed even where a list should be short."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +43,8 @@ class Wording:
     ----------
     levels, terms, boxes : int, optional
         Most levels of a list, terms of a sum and boxes of several cuts; None for all.
+    listed : int
+        Levels of a list that is shown whole even where lists are cut.
     digits : {"few", "short", "exact"}
         Six digits; those that tell the number from its neighbours; all.
     missing : {"met", "always"}
@@ -56,6 +55,7 @@ class Wording:
     """
 
     levels: int | None = None
+    listed: int = 6
     terms: int | None = None
     boxes: int | None = None
     digits: Literal["few", "short", "exact"] = "few"
@@ -64,7 +64,9 @@ class Wording:
 
 
 BRIEF = Wording(levels=3, terms=3, boxes=3, means=False)
-"""For the printed tree, summaries and plots."""
+"""For the printed tree and summaries."""
+PLOTS = replace(BRIEF, listed=4)
+"""For boxes, which are narrow."""
 RULES = Wording(levels=3)
 """For `rules`: only long lists of levels are cut."""
 TABLES = Wording(digits="short")
@@ -148,15 +150,17 @@ def _values_text(values: Values, column: ColumnWords, wording: Wording) -> tuple
     """Say which values of a column are allowed; None if all are."""
     told = wording.missing == "always" or column.missing
     name = column.category if column.kind == "indicator" else column.name
-    if values.no_number:
+    whole = _names_every_level(values, column)
+    if values.no_number or (whole and values.all_but):
         return (f"{name} is missing" if values.missing else "never"), False
-    text = _levels_text(values, column, wording)
-    if text is None:
-        text = _truth_text(values, column)
-    if text is None:
-        text = _order_text(values, column)
-    if text is None:
-        text = _bounds_text(values, column, name, wording)
+    text = None
+    if not whole:
+        text = (
+            _levels_text(values, column, wording)
+            or _truth_text(values, column)
+            or _order_text(values, column)
+            or _bounds_text(values, column, name, wording)
+        )
     if text is None:
         return None if values.missing or not told else (f"{name} is not missing", False)
     return (f"{text} or missing", True) if values.missing and told else (text, False)
@@ -177,9 +181,16 @@ def _levels_text(values: Values, column: ColumnWords, wording: Wording) -> str |
     return f"{column.name} in {_level_list(others, column, wording)}"
 
 
+def _names_every_level(values: Values, column: ColumnWords) -> bool:
+    """Tell whether all levels of a column are named, as allowed or as left out."""
+    if values.levels is None or column.levels is None:
+        return False
+    return len(values.levels) == len(column.levels)
+
+
 def _level_list(codes: Sequence[int], column: ColumnWords, wording: Wording) -> str:
     names = [str(code) if column.levels is None else quoted(column.levels[code]) for code in codes]
-    if wording.levels is not None and len(names) > MANY_LEVELS:
+    if wording.levels is not None and len(names) > wording.listed:
         names = [*names[: wording.levels], f"… {len(names) - wording.levels} more"]
     return f"{{{', '.join(names)}}}"
 

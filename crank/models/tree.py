@@ -98,7 +98,8 @@ class TreeModel(DesignedModel, TreeRecord):
 
         Columns: alpha (price of a leaf in units of the figure), n_leaves, training, and after
         cross-validation heldout, se and chosen ("cv" for the best, "1se" for the smallest tree
-        within one standard error of it).
+        within one standard error of it). A tree that was not pruned and has branches that gain
+        nothing comes first; it has no price.
         """
         from crank.report.tables import pruning_table
 

@@ -129,6 +129,11 @@ def plot_score(
     >>> sorted(set(ax.lines[-1].get_ydata().tolist()))
     [1.0, 2.0, 3.0, 4.0]
     """
+    if not isinstance(feature, str):
+        raise OptionError(
+            f"plot_score takes the name of a column and then the data; got "
+            f"{feature.__class__.__name__} for the name."
+        )
     one_of("type", type, tuple(SCALES))
     whole("rows", rows, 0)
     moved = dependence(model, feature, data, type, unknown)

@@ -140,6 +140,8 @@ def _rounded(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _number(value: float) -> str:
+    if value != value:
+        return "NA"
     # p-values end here: double precision has no smaller ones
     return "<1e-300" if 0.0 < value < 1e-300 else f"{value:.4g}"
 

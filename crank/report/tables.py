@@ -11,7 +11,7 @@ import pandas as pd
 from crank.errors import DataError
 from crank.growing.rule import INTERCEPT
 from crank.growing.wording import TABLES, Wording
-from crank.metrics.figures import Figure, figures
+from crank.metrics.figures import Figure, figures, get_figure
 from crank.metrics.student import two_sided
 from crank.records.tree import TreeRecord
 from crank.report.text import leaf_rules, step_texts
@@ -86,6 +86,8 @@ def glance_table(model: TreeRecord) -> pd.DataFrame:
         for name in (figure.name for figure in figures(of_trees=True)):
             found = known.get(name)
             row[prefix + name] = found.estimate if found else np.nan
+            if not known and not prefix:  # pruned by hand: the path knows, without an error
+                row[name] = model.ranker.training_figure(get_figure(name))
             row[f"{prefix}{name}_se"] = found.se if found else np.nan
     return pd.DataFrame([row])
 
@@ -93,6 +95,8 @@ def glance_table(model: TreeRecord) -> pd.DataFrame:
 def pruning_table(model: TreeRecord) -> pd.DataFrame:
     """Tabulate the pruning path, as rpart's cp table; see `TreeModel.pruning_path`."""
     path, validation = model.pruning, model.validation
+    if validation is None and model.tree.n_leaves > path.steps[0].n_leaves:
+        return _with_useless_branches(model)
     table = pd.DataFrame(
         {
             "alpha": path.alphas,
@@ -108,6 +112,21 @@ def pruning_table(model: TreeRecord) -> pd.DataFrame:
         for step, name in ((validation.step, "cv"), (validation.step_1se, "1se")):
             chosen[step] = f"{chosen[step]} {name}".strip()
         table["chosen"] = chosen
+    return table
+
+
+def _with_useless_branches(model: TreeRecord) -> pd.DataFrame:
+    """Begin with a tree that no price prunes to: some of its branches gain nothing."""
+    path, known = model.pruning, model.training.figures.get(model.pruning.figure.name)
+    own = model.ranker.training_figure(path.figure) if known is None else known.estimate
+    table = pd.DataFrame(
+        {
+            "alpha": [np.nan, *path.alphas],
+            "n_leaves": [model.tree.n_leaves, *(step.n_leaves for step in path.steps)],
+            "training": [own, *(step.figure for step in path.steps)],
+        }
+    )
+    table.attrs["metric"] = path.figure.name
     return table
 
 

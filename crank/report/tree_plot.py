@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from crank.checks import whole
 from crank.errors import require
 from crank.growing.tree import Tree
-from crank.growing.wording import BRIEF
+from crank.growing.wording import PLOTS
 from crank.report.plot_layout import Box, Measure, TreeLayout, arrange, arrange_sideways
 from crank.report.plot_style import MUTED, axes, ink_on, leaf_colours, short_number
 from crank.report.text import step_texts
@@ -110,7 +110,7 @@ class Drawing:
 
 def _drawing(model: TreeRecord, max_depth: int | None) -> Drawing:
     tree = model.tree
-    steps = step_texts(model, BRIEF)
+    steps = step_texts(model, PLOTS)
     deep = {i for i, node in tree.walk() if max_depth is not None and node.depth == max_depth}
     upper = tree.collapse(deep) if deep else tree
     old = {node.number: index for index, node in tree.walk()}

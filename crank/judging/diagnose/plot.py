@@ -38,13 +38,22 @@ def plot_diagnosis(diagnosis: Diagnosis, *, ax: Axes | None = None) -> Axes:
     """
     ax = axes(ax)
     table, profile = diagnosis.table, diagnosis.profile
-    ax.plot(profile["quantile"], profile["auc_model"], color=ACCENT, lw=1.5, label="this model")
+    alone = len(profile) == 1  # a binary response has one threshold, and a point is no line
+    ax.plot(
+        profile["quantile"],
+        profile["auc_model"],
+        color=ACCENT,
+        lw=1.5,
+        marker="o" if alone else "",
+        label="this model",
+    )
     ax.plot(
         profile["quantile"],
         profile["auc_one_order"],
         color=SECOND,
         lw=1.3,
         ls="--",
+        marker="s" if alone else "",
         label="one order, finer",
     )
     reach = NormalDist().inv_cdf(0.975) * table["se"]
