@@ -81,11 +81,13 @@ def _onnx_scorer(model: str | Path, type: str, unknown: str | None) -> FileScore
             f"Export it with form='columns'."
         )
     levels = json.loads(scorer.metadata["levels"])
-    texts = frozenset(v for known in levels.values() for v in known if isinstance(v, str))
+    every = [v for known in levels.values() for v in known if isinstance(v, str)]
     expected = {}
     for column in scorer.session.get_inputs():
         if column.type == "tensor(string)":
-            expected[column.name] = Expected("text", texts)
+            # a file of an earlier version says of no column which texts it knows
+            texts = kinds[column.name].get("texts", every)
+            expected[column.name] = Expected("text", frozenset(texts))
         else:
             kind = kinds[column.name]["kind"]
             expected[column.name] = Expected(kind if kind in ("boolean", "date") else "number")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from crank.checks import whole
 from crank.design.reader import surely_finite
 from crank.errors import DataError, ModelFileError, OptionError, listed
+from crank.frames.columns import MISSING_TEXT
 from crank.frames.table import Table
 from crank.graphs.runtime import session
 from crank.kernels.threads import Threads, count
@@ -160,7 +161,7 @@ class Scorer:
             numbers = [data[name] for name in self._numbers]
             texts = {name: data[name] for name in self._texts}
             single = SINGLE.issuperset(map(type, numbers)) and not any(map(math.isinf, numbers))
-            if not single or any(type(text) is not str for text in texts.values()):
+            if not single or not all(type(t) is str and t != MISSING_TEXT for t in texts.values()):
                 return None
             cells = np.array(numbers, dtype=np.float64).reshape(-1, 1, 1)
         except (KeyError, OverflowError):  # absent, or an integer beyond all floats

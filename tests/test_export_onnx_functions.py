@@ -8,6 +8,7 @@ from crank.design.reader import Reader
 from crank.export.onnx.expressions import finished
 from crank.export.onnx.inputs import Inputs
 from crank.formula import learn_design, parse_formula
+from crank.frames.columns import MISSING_TEXT
 from crank.frames.table import Table
 from crank.graphs.functions import COMPOSED, DIRECT, apply
 from crank.graphs.graph import Element, Graph
@@ -143,7 +144,7 @@ def test_missing_values_pass_through_expressions_as_in_python(expression):
     wanted = Reader(table).finished(steps, "term")
     graph = Graph(reserved=[*columns, "result"])
     value = finished(graph, steps, Inputs(graph, spec, {}), "term")
-    texts = np.array(["" if t is None else t for t in columns["t"]], dtype=object)
+    texts = np.array([t or MISSING_TEXT for t in columns["t"]], dtype=object)
     feeds = {**columns, "t": texts}
     got = run(graph, value, {name: feeds[name] for name in graph.inputs})
     assert np.array_equal(np.isnan(got), np.isnan(wanted))

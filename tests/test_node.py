@@ -69,6 +69,7 @@ def as_json(frame: pd.DataFrame) -> str:
 
 
 CASES = [
+    ("stump", "price ~ carat + I(cut == 'Fair') + isin(cut, ['', 'Good'])"),
     ("stump", "price ~ carat + cut + boxed + C(count)"),
     ("logistic", "price ~ log(carat) + cut * boxed + bs(count, df=3)"),
 ]
@@ -78,6 +79,7 @@ def test_node_gives_the_same_scores(folder, frame, tmp_path):
     """One test, so that tests running side by side do not install the package twice."""
     new = frame.drop(columns="price")
     new.loc[::19, "cut"] = "unseen"
+    new.loc[::17, "cut"] = ""  # a text, which null is not
     rows = tmp_path / "rows.json"
     rows.write_text(as_json(new), encoding="utf-8")
     for learner, formula in CASES:

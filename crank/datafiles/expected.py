@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 from crank.design.expressions import Steps
 from crank.design.factors import Codes, Contrast, Cross, Dummies, Factor
 from crank.design.spec import DesignSpec, Variable
-from crank.frames.columns import LevelValue
+from crank.frames.columns import LARGEST_WHOLE, LevelValue
 
-FieldType: TypeAlias = Literal["number", "boolean", "date", "text"]
+FieldType: TypeAlias = Literal["number", "whole", "boolean", "date", "text"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Expected:
 
     Attributes
     ----------
-    type : {"number", "boolean", "date", "text"}
+    type : {"number", "whole", "boolean", "date", "text"}
+        Whole numbers are read digit by digit: as floats, some would be the same.
     texts : frozenset of str
         Values that the model knows: even if one is "NA", it does not mark a missing value.
     """
@@ -71,4 +72,6 @@ def _expected(variable: Variable, levels: set[LevelValue]) -> Expected:
     texts = frozenset(level for level in levels if isinstance(level, str))
     if texts or not levels:
         return Expected("text", texts)
+    if any(type(level) is int and abs(level) > LARGEST_WHOLE for level in levels):
+        return Expected("whole")
     return Expected("boolean" if all(isinstance(v, bool) for v in levels) else "number")

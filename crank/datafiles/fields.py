@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crank.datafiles.expected import Expected
 from crank.errors import DataError
+from crank.frames.columns import LARGEST_WHOLE
 
 MISSING_MARKS = frozenset(
     [
@@ -49,6 +50,8 @@ def as_column(fields: Sequence[str], expected: Expected, name: str, first_row: i
         return column
     if expected.type == "date":
         return _dates(fields, name, first_row)
+    if expected.type == "whole":
+        return _whole(fields, name, first_row)
     if expected.type == "number":
         try:
             # Python's float() reads 1_000, which no data file means
@@ -70,6 +73,30 @@ def _dates(fields: Sequence[str], name: str, first_row: int) -> NDArray[np.objec
         except ValueError:
             raise _wrong(field, name, first_row + k, "a date such as 2020-12-31") from None
     return column
+
+
+def _whole(fields: Sequence[str], name: str, first_row: int) -> NDArray[np.object_]:
+    """Read whole numbers of any size, missing ones as None."""
+    column = np.empty(len(fields), dtype=object)
+    for k, field in enumerate(fields):
+        try:
+            column[k] = None if field in MISSING_MARKS else _exact(field)
+        except ValueError:
+            needed = "a whole number, digit by digit"
+            raise _wrong(field, name, first_row + k, needed) from None
+    return column
+
+
+def _exact(field: str) -> int | float:
+    if "_" in field:
+        raise ValueError(field)
+    try:
+        return int(field)
+    except ValueError:
+        number = float(field)
+        if abs(number) >= LARGEST_WHOLE:
+            raise
+        return int(number) if number.is_integer() else number
 
 
 def _parsed(

@@ -102,7 +102,8 @@ def _csv_pieces(
         done = 0
         # the first piece comes even if it is empty: its columns still have names
         while (read := list(islice(reader, rows))) or not done:
-            lines = [fields for fields in read if fields]
+            # a blank line is a row without values: scores stay beside their rows
+            lines = [fields or [""] * len(header) for fields in read]
             _check_lengths(lines, len(header), done + 1)
             columns = {name: list(map(itemgetter(j), lines)) for name, j in position.items()}
             data = {n: as_column(columns[n], expected[n], n, done + 1) for n in expected}

@@ -216,10 +216,14 @@ def operand_start(steps: Sequence[Step]) -> int:
     needed, at = 1, len(steps)
     while needed:
         at -= 1
-        op, given = steps[at]
-        leaf = op == "constant" or op in _READING
-        needed += -1 if leaf else _signature(op, given)[0] - 1
+        needed += arity(steps[at]) - 1
     return at
+
+
+def arity(step: Step) -> int:
+    """Count the operands that a step takes from the stack."""
+    leaf = step.op == "constant" or step.op in _READING
+    return 0 if leaf else _signature(step.op, step.given)[0]
 
 
 def _signature(op: str, given: tuple[Any, ...]) -> tuple[int, Kind, Kind]:

@@ -73,7 +73,7 @@ def trend(steps: Steps, column: str) -> int | None:
 
 def _slope(op: str, taken: list[Trend]) -> int | None:
     first = taken[0]
-    if op in INCREASING:
+    if op in INCREASING or op == "rounded":
         return first.slope
     if op in DECREASING:
         return None if first.slope is None else -first.slope

@@ -11,6 +11,7 @@ from crank.design.factors import Codes, Dummies, Factor, Number, Ordered, Spline
 from crank.design.operations import Floats
 from crank.design.reader import Reader
 from crank.design.response import ResponseSpec
+from crank.design.rounding import safe_for_steps, with_rounding
 from crank.design.spec import MOST_COLUMNS, Block, DesignSpec, Variable
 from crank.errors import DataError, FormulaError, listed
 from crank.formula.bases import learn_natural, learn_poly, learn_spline
@@ -163,7 +164,7 @@ def _learn(factor: RawFactor, reader: Reader) -> Factor | _Category:
     kind = reader.table.kind(column) if column is not None else None
     if factor.form == "C" or (kind == "category" and factor.form == "expression"):
         return _learn_category(factor, column if kind != "date" else None, reader)
-    steps = learn_steps(factor, reader)
+    steps = with_rounding(learn_steps(factor, reader))
     if factor.form == "poly":
         return learn_poly(factor, steps, reader)
     if factor.form == "bs":
@@ -171,7 +172,7 @@ def _learn(factor: RawFactor, reader: Reader) -> Factor | _Category:
     if factor.form == "ns":
         return learn_natural(factor, steps, reader)
     if factor.form == "cut":
-        steps, labels = learn_intervals(factor, steps, reader)
+        steps, labels = learn_intervals(factor, safe_for_steps(steps), reader)
         return _Category(factor.name, steps, labels, ordered=bool(factor.options["ordered_result"]))
     return Number(factor.name, steps)
 
@@ -181,10 +182,11 @@ def _learn_category(factor: RawFactor, column: str | None, reader: Reader) -> _C
     if column is not None:
         steps, table, source = factor.steps, reader.table, column
     else:
-        steps = learn_steps(factor, reader)
+        steps = with_rounding(learn_steps(factor, reader))
         table, source = Table.read({factor.name: reader.finished(steps, factor.name)}), factor.name
     levels = _given_levels(factor)
     if levels is None:
+        table.require_digits(source)
         levels = table.codes(source)[1]
         if column is None:
             levels = _tidy(levels, check(steps, kinds_of(steps, reader), factor.name))

@@ -81,7 +81,7 @@ SEVERAL: Mapping[str, Mapping[str, Any]] = {  # functions that make a factor of 
 FUNCTIONS = tuple(
     sorted(
         {*OPERATIONS, *SAME, *SCALINGS, *SEVERAL, "I", "Q", "clip", "isin", "as.Date"}
-        - {"and", "or", "not"}
+        - {"and", "or", "not", "rounded"}
     )
 )
 # what a message names

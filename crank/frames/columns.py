@@ -20,6 +20,8 @@ LevelValue: TypeAlias = str | int | float | bool
 
 MISSING, UNSEEN = -1, -2  # what stands for a level's number where there is none
 
+MISSING_TEXT = "\uffff"
+"""Stands for a missing text where only texts can stand: Unicode promises that no text holds it."""
 LARGEST_WHOLE = 2**53  # beyond, not every whole number is a float
 _NULLS = frozenset({"NoneType", "NAType", "NaTType"})  # None, pandas.NA and NaT, by type name
 
@@ -181,12 +183,41 @@ def factorize(
         dates = as_dates(column)
         texts = objects([None if t == "NaT" else t for t in np.datetime_as_string(dates).tolist()])
         return factorize(texts, "category")
+    if column.dtype == object and any(map(_is_large, column.tolist())):
+        return _exactly(column)
     numbers = as_floats(column) if column.dtype == object else column
     present = ~nulls(numbers)
     distinct, inverse = np.unique(numbers[present], return_inverse=True)
     codes = np.full(column.size, MISSING, dtype=np.int32)
     codes[present] = inverse
     return codes, tuple(distinct.tolist())
+
+
+def lost_digits(column: NDArray[Any] | Coded) -> bool:
+    """Say whether floats of a column may each stand for several whole numbers."""
+    if isinstance(column, Coded):
+        return False
+    if column.dtype == object:
+        floats = [v for v in column.tolist() if isinstance(v, float)]
+        column = np.array(floats, dtype=np.float64)
+    if column.dtype.kind != "f":
+        return False
+    return bool(((np.abs(column) >= LARGEST_WHOLE) & np.isfinite(column)).any())
+
+
+def _is_large(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and abs(int(value)) > LARGEST_WHOLE
+
+
+def _exactly(column: NDArray[Any]) -> tuple[NDArray[np.int32], tuple[LevelValue, ...]]:
+    """Factorize whole numbers that floats cannot tell apart."""
+    values = [v.item() if isinstance(v, np.generic) else v for v in column.tolist()]
+    absent = nulls(column).tolist()
+    present = {v for v, null in zip(values, absent, strict=True) if not null}
+    levels = tuple(sorted(present))
+    for extreme in (levels[0], levels[-1]):
+        float(extreme)  # raises OverflowError beyond all floats
+    return _look_up(values, levels), levels
 
 
 def _look_up(values: list[Any], levels: tuple[LevelValue, ...]) -> NDArray[np.int32]:

@@ -13,6 +13,7 @@ from crank.errors import DataError, did_you_mean, listed
 from crank.frames.columns import (
     LARGEST_WHOLE,
     MISSING,
+    MISSING_TEXT,
     UNSEEN,
     Coded,
     Column,
@@ -27,6 +28,7 @@ from crank.frames.columns import (
     from_narwhals,
     from_pandas,
     kind_of,
+    lost_digits,
     nulls,
     objects,
 )
@@ -186,12 +188,28 @@ class Table:
             found, values = factorize(column, self._kind(column, name))
         except OverflowError:
             raise _too_large(name) from None
+        if values and isinstance(values[0], str) and MISSING_TEXT in values:
+            raise DataError(
+                f"column {name!r} holds the text {MISSING_TEXT!a}, which is reserved for missing "
+                f"values. Write missing values as None."
+            )
         if levels is None:
             return found.astype(np.int32), values
         self._same_type(name, values, levels)
+        if any(type(v) is int and abs(v) > LARGEST_WHOLE for v in levels):
+            self.require_digits(name)
         number = {level: i for i, level in enumerate(levels)}
         table = np.array([*(number.get(v, UNSEEN) for v in values), MISSING], dtype=np.int32)
         return table[found], tuple(levels)
+
+    def require_digits(self, name: str) -> None:
+        """Raise if categories of whole numbers may have been mixed up by becoming floats."""
+        if lost_digits(self._column(name)):
+            raise DataError(
+                f"column {name!r} holds floating-point numbers from 2^53 on, which cannot tell "
+                f"whole numbers apart. Read the column as int64 (Int64 in pandas if some are "
+                f"missing), or as text."
+            )
 
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Mark the rows in which the column has no value."""

@@ -47,7 +47,7 @@ DIRECT: Mapping[str, str] = {
 }
 KEEPS_NAN = frozenset(
     {
-        *("abs", "negative", "sqrt", "reciprocal", "floor", "ceil", "rint", "square"),
+        *("abs", "negative", "sqrt", "reciprocal", "floor", "ceil", "rint", "rounded", "square"),
         *("log", "log1p", "log2", "log10", "exp", "expm1", "sin", "cos", "tanh"),
         *("add", "subtract", "multiply", "divide"),
     }
@@ -63,13 +63,19 @@ def _trunc(g: Graph, x: str) -> str:
     return g.op("Where", g.op("Less", x, 0.0), g.op("Ceil", x), g.op("Floor", x))
 
 
+def _rounded(g: Graph, x: str, bits: str) -> str:
+    factor = g.op("Add", g.op("Pow", 2.0, g.op("Sub", 53.0, bits)), 1.0)
+    spread = g.op("Mul", x, factor)
+    rounded = g.op("Sub", spread, g.op("Sub", spread, x))
+    return g.op("Where", g.op("Less", g.op("Abs", x), 2.0**1000), rounded, x)
+
+
 def _cbrt(g: Graph, x: str) -> str:
     size = g.op("Abs", x)
     root = g.op("Pow", size, 1.0 / 3.0)
-    square = g.op("Mul", root, root)
-    # one step of Newton's method repairs the rounding of 1/3
-    excess = g.op("Sub", g.op("Mul", square, root), size)
-    better = g.op("Sub", root, g.op("Div", excess, g.op("Mul", square, 3.0)))
+    # one step of Newton's method repairs the rounding of 1/3; the cube itself might overflow
+    excess = g.op("Sub", root, g.op("Div", size, g.op("Mul", root, root)))
+    better = g.op("Sub", root, g.op("Div", excess, 3.0))
     kept = g.op("Where", g.op("Greater", root, 0.0), better, root)
     return g.op("Mul", g.op("Sign", x), kept)
 
@@ -115,12 +121,20 @@ def _sinh(g: Graph, x: str) -> str:
     e = _expm1(g, g.op("Abs", x))
     # e and e/(e + 1) in place of e^x and e^-x: no digits are lost near 0
     sum_ = g.op("Add", e, g.op("Div", e, g.op("Add", e, 1.0)))
-    return g.op("Mul", g.op("Sign", x), g.op("Mul", sum_, 0.5))
+    size = _unless_large(g, x, g.op("Mul", sum_, 0.5))
+    return g.op("Mul", g.op("Sign", x), size)
 
 
 def _cosh(g: Graph, x: str) -> str:
     e = g.op("Exp", g.op("Abs", x))
-    return g.op("Mul", g.op("Add", e, g.op("Reciprocal", e)), 0.5)
+    return _unless_large(g, x, g.op("Mul", g.op("Add", e, g.op("Reciprocal", e)), 0.5))
+
+
+def _unless_large(g: Graph, x: str, value: str) -> str:
+    """Take half of e^|x|, in two halves of the exponent, where e^|x| itself would overflow."""
+    root = g.op("Exp", g.op("Mul", g.op("Abs", x), 0.5))
+    half = g.op("Mul", g.op("Mul", root, 0.5), root)
+    return g.op("Where", g.op("Greater", g.op("Abs", x), 700.0), half, value)
 
 
 def _arctan(g: Graph, x: str) -> str:
@@ -185,6 +199,7 @@ def _not_equal(g: Graph, x: str, y: str) -> str:
 COMPOSED: Mapping[str, Translation] = {
     "square": _square,
     "trunc": _trunc,
+    "rounded": _rounded,
     "cbrt": _cbrt,
     "log2": _log_to(2.0),
     "log10": _log_to(10.0),

@@ -67,6 +67,7 @@ class Graph:
     def __init__(self, reserved: Sequence[str] = ()) -> None:
         self.calls: list[Call] = []
         self.inputs: dict[str, tuple[Element, int]] = {}
+        self.notes: dict[str, str] = {}
         self.outputs: dict[str, Element] = {}
         self.tests: dict[str, ColumnTest] = {}
         self.kept: dict[Any, str] = {}
@@ -76,9 +77,10 @@ class Graph:
         self._emitter: dict[str, Emit] = {}
         self._source: ColumnSource | None = None
 
-    def input(self, name: str, element: Element, width: int) -> str:
-        """Declare an input of shape [N, width]."""
+    def input(self, name: str, element: Element, width: int, about: str = "") -> str:
+        """Declare an input of shape [N, width]; what is said about it stands in the file."""
         self.inputs[name] = element, width
+        self.notes[name] = about
         return name
 
     def output(self, name: str, element: Element) -> None:
@@ -196,7 +198,9 @@ class Graph:
             for call in self.calls
         ]
         ins = [
-            helper.make_tensor_value_info(name, int(element), ["N", width])
+            helper.make_tensor_value_info(
+                name, int(element), ["N", width], self.notes.get(name, "")
+            )
             for name, (element, width) in self.inputs.items()
         ]
         outs = [

@@ -86,6 +86,7 @@ def group_labels(groups: Any, table: Table, data: Any) -> NDArray[Any] | None:
                 f"groups column {groups!r} is not in the data. Columns: {listed(table.names)}."
                 f"{did_you_mean(groups, table.names)}"
             )
+        table.require_digits(groups)
         codes = table.codes(groups)[0]
         return np.where(codes < 0, np.nan, codes)
     check_aligned(groups, data, "groups")

@@ -17,14 +17,16 @@ function whole(value) {
   return value;
 }
 
-// How each element type of ONNX is filled from plain values. A missing text is "": the file's
-// metadata names another mark if "" is itself a level.
+// A missing text is U+FFFF, which Unicode keeps out of all text; "" is a text like any other.
+const MISSING_TEXT = "\uffff";
+
+// How each element type of ONNX is filled from plain values.
 const fill = {
   float64: (values) => Float64Array.from(values, number),
   float32: (values) => Float32Array.from(values, number),
   int64: (values) => BigInt64Array.from(values, (v) => BigInt(whole(v))),
   bool: (values) => Uint8Array.from(values, (v) => Number(Boolean(whole(v)))),
-  string: (values) => values.map((v) => (absent(v) ? "" : String(v))),
+  string: (values) => values.map((v) => (absent(v) ? MISSING_TEXT : String(v))),
 };
 
 export async function open(path) {

@@ -173,4 +173,4 @@ def _own_metadata(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value)

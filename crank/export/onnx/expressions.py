@@ -12,13 +12,12 @@ import numpy as np
 
 from crank.design.expressions import Steps, columns_of
 from crank.design.operations import OPERATIONS
+from crank.design.rounding import is_exact, with_rounding
 from crank.export.onnx.inputs import Inputs, single_column
-from crank.frames.columns import LevelValue
+from crank.frames.columns import LARGEST_WHOLE, MISSING_TEXT, LevelValue
 from crank.graphs.functions import KEEPS_NAN, apply
 from crank.graphs.graph import ML, Element, Graph
 from crank.plugins.base import NotExportableError
-
-LARGEST_WHOLE = 2**53
 
 
 class Term(NamedTuple):
@@ -51,6 +50,12 @@ def finished(graph: Graph, steps: Steps, inputs: Inputs, term: str) -> str:
     """
     if len(steps) == 1 and steps[0].op in ("column", "days"):
         return inputs.number(steps[0].given[0])
+    if with_rounding(steps) != steps:
+        raise NotExportableError(
+            f"the term {term!r} takes a step where the last digit of a function decides, which is "
+            "not the same in every runtime: an earlier version of crank fitted it without "
+            "rounding first. Fit the model again."
+        )
     return graph.once(("finished", steps), lambda: _finished(graph, steps, inputs, term))
 
 
@@ -171,7 +176,12 @@ def _codes(
     column = single_column(steps)
     if column is not None and inputs.is_text(column):
         table = {str(level): i for i, level in enumerate(levels)}
-        return inputs.looked_up(column, {**table, inputs.mark(column): none}, other)
+        return inputs.looked_up(column, {**table, MISSING_TEXT: none}, other)
+    if steps[-1].op != "cut" and not is_exact(steps):
+        raise NotExportableError(
+            f"the category {term!r} compares numbers whose last digit is not the same in every "
+            "runtime. Round them in the formula: C(round(100 * log(x))), say."
+        )
     x = finished(graph, steps, inputs, term)
     if steps[-1].op == "cut":  # the number of the interval is the code
         absent = graph.op("IsNaN", x)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from crank.design.expressions import Steps
 from crank.design.factors import Codes, Contrast, Cross, Dummies, Factor
 from crank.design.spec import DesignSpec
 from crank.errors import OptionError, did_you_mean, listed
-from crank.frames.columns import LevelValue
+from crank.frames.columns import MISSING_TEXT, LevelValue
 from crank.graphs.graph import ML, Element, Graph
 
 ELEMENTS = {
@@ -18,8 +19,7 @@ ELEMENTS = {
     "bool": Element.BOOL,
     "string": Element.STRING,
 }
-MARKS = ("", "NA", "<missing>")
-"""Texts that may stand for a missing category: the first that is not a level is taken."""
+DAYS = "days since 1970-01-01 UTC"
 
 
 class Inputs:
@@ -74,16 +74,11 @@ class Inputs:
         kinds = {variable.name: variable.kind for variable in self.spec.variables}
         return "dates" if kinds[name] == "date" else "numbers"
 
-    def mark(self, name: str) -> str:
-        """Return the text that stands for a missing value of a text column."""
-        free = (mark for mark in MARKS if mark not in self._texts[name])
-        return next(free, "?" * (1 + max(map(len, self._texts[name]))))
-
-    def notes(self, name: str) -> dict[str, str]:
+    def notes(self, name: str) -> dict[str, Any]:
         """Say what someone who fills a column must know besides its type."""
         if self.is_text(name):
-            return {"missing": self.mark(name)}
-        return {"unit": "days since 1970-01-01 UTC"} if self._holds(name) == "dates" else {}
+            return {"missing": MISSING_TEXT, "texts": sorted(self._texts[name])}
+        return {"unit": DAYS} if self._holds(name) == "dates" else {}
 
     def is_text(self, name: str) -> bool:
         """Say whether a column comes in as text."""
@@ -92,8 +87,17 @@ class Inputs:
     def raw(self, name: str) -> str:
         """Declare a column as an input and return its name."""
         if name not in self.graph.inputs:
-            self.graph.input(name, ELEMENTS[self._types[name]], 1)
+            self.graph.input(name, ELEMENTS[self._types[name]], 1, self._about(name))
         return name
+
+    def _about(self, name: str) -> str:
+        if self.is_text(name):
+            return "text; U+FFFF stands for a missing value"
+        if self._types[name] in ("int64", "bool"):
+            return "never missing"
+        if self._holds(name) == "dates":
+            return f"{DAYS}; NaN stands for a missing value"
+        return "NaN stands for a missing value"
 
     def number(self, name: str) -> str:
         """Return a column of numbers, truth values or dates (their days) as double."""
@@ -108,10 +112,9 @@ class Inputs:
             return None
         graph = self.graph
         if self.is_text(name):
-            mark = {self.mark(name): 1}
             return graph.once(
                 ("missing", name),
-                lambda: graph.cast(self.looked_up(name, mark, 0), Element.BOOL),
+                lambda: graph.cast(self.looked_up(name, {MISSING_TEXT: 1}, 0), Element.BOOL),
             )
         return graph.once(("missing", name), lambda: graph.op("IsNaN", self.number(name)))
 

@@ -14,7 +14,7 @@ from crank.design.factors import Codes, Number
 from crank.design.spec import DesignSpec
 from crank.errors import DataError, OptionError
 from crank.export.onnx.inputs import single_column
-from crank.frames.columns import Kind, LevelValue
+from crank.frames.columns import LARGEST_WHOLE, Kind, LevelValue
 from crank.growing.rule import Split
 from crank.growing.tree import Node
 from crank.kernels.column_tests import ColumnTest
@@ -199,6 +199,8 @@ class _Writer:
                 levels=None if rule.levels is None else rule.levels[::-1],
                 missing_left=not rule.missing_left,
             )
+        if column.levels and any(_is_large(level) for level in column.levels):
+            raise _refused(node, f"levels of {column.name!r} are whole numbers beyond 2^53")
         return self.among(rule, column) if column.levels else self.compared(rule, column)
 
     def compared(self, rule: ColumnTest, column: Plain) -> str:
@@ -228,6 +230,11 @@ class _Writer:
         if rule.missing_left:
             return f"({x} NOT IN ({right}) OR {x} IS NULL)" if right else ALL
         return f"{x} IN ({left})" if left else NONE
+
+
+def _is_large(level: LevelValue) -> bool:
+    """Say whether a double may stand for this level and for others."""
+    return not isinstance(level, str) and abs(level) > LARGEST_WHOLE
 
 
 def _as_levels(rule: ColumnTest, n_levels: int) -> ColumnTest:
