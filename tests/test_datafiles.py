@@ -127,8 +127,8 @@ def test_quoted_fields_and_blank_lines(tmp_path):
     path = tmp_path / "new.csv"
     path.write_text('g,x\n"a, ""b""\nc",1\n\nd,2\n\n')
     (piece,) = [p for p in pieces(path, {"g": TEXT, "x": NUMBER}, keep=["g"]) if p.n_rows]
-    assert piece.data["g"].tolist() == ['a, "b"\nc', "d"]
-    assert piece.kept == {"g": ['a, "b"\nc', "d"]}
+    assert piece.data["g"].tolist() == ['a, "b"\nc', None, "d", None]
+    assert piece.kept == {"g": ['a, "b"\nc', "", "d", ""]}
 
 
 def test_a_file_without_rows_has_one_empty_piece(tmp_path):
