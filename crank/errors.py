@@ -24,7 +24,20 @@ class CrankError(Exception):
 
 
 class DataError(CrankError, ValueError):
-    """The data cannot be used as given."""
+    """The data cannot be used as given.
+
+    Attributes
+    ----------
+    row : int or None
+        The first row at fault, counted from 0, where the error is of rows.
+    """
+
+    row: int | None = None
+
+    def at(self, row: int) -> DataError:
+        """Say which row is the first at fault."""
+        self.row = row
+        return self
 
 
 class FormulaError(CrankError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -13,8 +13,11 @@ from typing import Any, Literal, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.datafiles import Expected, expected_columns, open_output, open_source
+from crank.checks import one_of
+from crank.datafiles import Expected, Piece, expected_columns, open_output, open_source
 from crank.errors import DataError, OptionError
+from crank.frames.table import Table
+from crank.models.loading import is_onnx
 from crank.progress import PATIENCE
 
 VALUES = 4_000_000
@@ -44,7 +47,7 @@ class FileScorer:
 def file_scorer(
     model: str | Path, type: str = "score", unknown: Literal["error", "missing"] | None = None
 ) -> FileScorer:
-    """Open a model, .json or .onnx, for scoring files.
+    """Open a model, JSON or ONNX by its content, for scoring files.
 
     Parameters
     ----------
@@ -53,11 +56,12 @@ def file_scorer(
     unknown : {"error", "missing"}, optional
         What a category level is that training did not have; an ONNX graph has decided already.
     """
-    if Path(model).suffix.lower() == ".onnx":
+    if is_onnx(model):
         return _onnx_scorer(model, type, unknown)
     from crank.models.loading import load
 
     loaded = load(model)
+    one_of("type", type, loaded.predictions)
     return FileScorer(
         expected_columns(*loaded.designs),
         sum(len(design.names) for design in loaded.designs),
@@ -102,6 +106,7 @@ def score_file(
     name: str = "score",
     keep: Sequence[str] = (),
     delimiter: str | None = None,
+    marks: frozenset[str] | None = None,
     rows: int | None = None,
     show: bool | None = None,
 ) -> int:
@@ -117,6 +122,8 @@ def score_file(
     keep : sequence of str
         Columns to pass on as they are.
     delimiter : str, optional
+    marks : frozenset of str, optional
+        What stands for a missing value in a CSV file, in place of the usual.
     rows : int, optional
         Rows of a piece; by default what fits into a bounded amount of memory.
     show : bool, optional
@@ -134,20 +141,57 @@ def score_file(
     size = rows or _piece_rows(scorer)
     done = 0
     with (
-        open_source(data, scorer.expected, keep=keep, rows=size, delimiter=delimiter) as source,
+        open_source(
+            data, scorer.expected, keep=keep, rows=size, delimiter=delimiter, marks=marks
+        ) as source,
         open_output(output) as out,
         RowCount(source.n_rows, show) as count,
     ):
         for piece in source.pieces:
-            try:
-                scores = scorer.score(piece.data)
-            except DataError as error:
-                where = f"rows {done + 1} to {done + piece.n_rows} of {str(data)!r}"
-                raise DataError(f"{where}: {error}") from error
+            ((_, scores),) = scored_pieces(iter([piece]), scorer.score, data)
             out.write({**piece.kept, name: np.asarray(scores)})
             done += piece.n_rows
             count.update(done)
     return done
+
+
+def located(
+    error: DataError, score: Callable[[Any], Any], piece: Piece, data: str | Path
+) -> DataError:
+    """Say where in the file the first row is that cannot be scored."""
+    table = Table.read(piece.data)
+    good, bad = 0, piece.n_rows  # so many rows can be scored, and so many cannot
+    while bad - good > 1:
+        some = (good + bad) // 2
+        if _failure(score, table.rows(range(some))) is None:
+            good = some
+        else:
+            bad = some
+    alone = _failure(score, table.rows([bad - 1])) if bad else None
+    if alone is None:  # it is not one row's fault
+        return DataError(f"{str(data)!r}: {error}")
+    return DataError(f"{piece.where(bad - 1)} of {str(data)!r}: {alone}")
+
+
+def scored_pieces(
+    pieces: Iterator[Piece], score: Callable[[Any], NDArray[Any]], data: str | Path
+) -> Iterator[tuple[Table, NDArray[Any]]]:
+    """Score pieces of a file; if a row cannot be scored, say where in the file it is."""
+    for piece in pieces:
+        table = Table.read(piece.data)
+        try:
+            scores = score(table)
+        except DataError as error:
+            raise located(error, score, piece, data) from error
+        yield table, scores
+
+
+def _failure(score: Callable[[Any], Any], table: Table) -> DataError | None:
+    try:
+        score(table)
+    except DataError as error:
+        return error
+    return None
 
 
 def _piece_rows(scorer: FileScorer) -> int:

@@ -188,8 +188,8 @@ def test_learners_are_listed(capsys):
         ("summary .", "is not a usable model file: it is a folder"),
         ("score m.json none.csv -o s.csv", "No such file or directory: 'none.csv'"),
         ("score m.json short.csv -o s.csv", "column 'x2' of the formula is not in the data"),
-        ("score m.json words.csv -o s.csv", "column 'x1' holds 'one' in row 2"),
-        ("score m.json new.csv -o s.csv", "rows 1 to 2 of 'new.csv': column 'g'"),
+        ("score m.json words.csv -o s.csv", "column 'x1' holds 'one' in line 3"),
+        ("score m.json new.csv -o s.csv", "line 3 of 'new.csv': column 'g'"),
         ("score m.json data.csv -o s.xlsx", "the data format of 's.xlsx' is not known"),
         ("score m.json data.csv -o s.csv --keep nothing", "'nothing'"),
         ("score m.json data.csv -o s.csv --keep y --name y", "Choose another --name"),
@@ -204,7 +204,9 @@ def test_errors_are_one_clear_message(folder, frame, command, says, capsys):
     (folder / "words.csv").write_text("x1,x2,g,flag\n1,1,01,True\none,1,01,True\n")
     (folder / "new.csv").write_text("x1,x2,g,flag\n1,1,01,True\n1,1,new,True\n")
     before = files(folder)
-    assert main(command.split()) == 1
+    wrong_options = ("not allowed", "not known", "no parameter", "Did you mean", "Choose another")
+    wrong_options += ("one character", "belongs to")
+    assert main(command.split()) == (2 if any(part in says for part in wrong_options) else 1)
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("crank: ")

@@ -1,6 +1,9 @@
 """Data files: every piece of a file is read alike, and results appear complete or not at all."""
 
+import csv
 import gzip
+import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,14 +18,13 @@ from crank.datafiles import (
     format_of,
     open_output,
     open_source,
-    read_columns,
     read_frame,
 )
 from crank.datafiles import parquet as parquet_files
 from crank.datafiles.fields import MISSING_MARKS, as_column
 from crank.datafiles.formats import delimiter_of
-from crank.datafiles.output import replaced
 from crank.errors import DataError, MissingExtraError, OptionError
+from crank.files import replaced
 
 NUMBER, TEXT, BOOLEAN = Expected("number"), Expected("text"), Expected("boolean")
 
@@ -32,7 +34,30 @@ def pieces(path, expected, **options) -> list:
         return list(source.pieces)
 
 
-def test_a_column_is_read_alike_in_every_piece(tmp_path):
+def column(table, name: str) -> list:
+    """Take a column as Python values, text with None where it is missing."""
+    if table.kind(name) == "category" or name in ("g", "zip", "id"):
+        codes, levels = table.codes(name)
+        return [None if code < 0 else levels[code] for code in codes]
+    return table.numeric(name).tolist()
+
+
+def read_columns(path, expected, **options) -> dict[str, list]:
+    tables = [piece.data for piece in pieces(path, expected, **options)]
+    return {name: [v for table in tables for v in column(table, name)] for name in expected}
+
+
+@pytest.fixture(params=["pyarrow", "Python"])
+def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Read CSV files by Arrow, and by Python alone."""
+    if request.param == "pyarrow":
+        pytest.importorskip("pyarrow")
+    else:
+        monkeypatch.setattr("crank.datafiles.csvfile.available", lambda: False)
+    return str(request.param)
+
+
+def test_a_column_is_read_alike_in_every_piece(tmp_path, by):
     """The classic trap: codes that look like numbers, gaps and words that come late."""
     path = tmp_path / "new.csv"
     path.write_text("zip,n,flag\n01,1,True\n02,,false\n3,2.5,\nx,NA,1\n")
@@ -42,13 +67,13 @@ def test_a_column_is_read_alike_in_every_piece(tmp_path):
         assert [p.n_rows for p in found if p.n_rows] == [
             min(rows, 4 - s) for s in range(0, 4, rows)
         ]
-        columns = {n: np.concatenate([p.data[n] for p in found]) for n in expected}
-        assert columns["zip"].tolist() == ["01", "02", "3", "x"]
+        columns = read_columns(path, expected, rows=rows)
+        assert columns["zip"] == ["01", "02", "3", "x"]
         np.testing.assert_array_equal(columns["n"], [1.0, np.nan, 2.5, np.nan])
         np.testing.assert_array_equal(columns["flag"], [1.0, 0.0, np.nan, 1.0])
 
 
-def test_numbers_are_read_to_the_last_bit(tmp_path):
+def test_numbers_are_read_to_the_last_bit(tmp_path, by):
     rng = np.random.default_rng(0)
     x = np.concatenate(
         [rng.normal(size=500), rng.random(500) * 10.0 ** rng.integers(-300, 300, 500)]
@@ -67,19 +92,23 @@ def test_marks_of_missing_values_are_those_of_pandas():
 
 def test_a_level_that_looks_missing_is_a_level():
     known = Expected("text", frozenset({"None", "a"}))
-    assert as_column(["None", "NA", "a", ""], known, "g", 1).tolist() == ["None", None, "a", None]
+    assert as_column(["None", "NA", "a", ""], known, "g", range(4)).tolist() == [
+        "None",
+        None,
+        "a",
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("x,g\n1,a\nabc,b\n", "column 'x' holds 'abc' in row 2"),
-        ("x,g\n1_000,a\n", "column 'x' holds '1_000' in row 1"),
-        (
-            "x,g\n1,a\n2,b,c\n",
-            "row 2 (counted from 1, below the header) has 3 fields, the header 2",
-        ),
-        ("x,g\n1,a\n2\n", "row 2 (counted from 1, below the header) has 1 fields"),
+        ("x,g\n1,a\nabc,b\n", "column 'x' holds 'abc' in line 3"),
+        ("x,g\n1_000,a\n", "column 'x' holds '1_000' in line 2"),
+        ('x,g\n1,"a\nb"\nabc,b\n', "column 'x' holds 'abc' in line 4"),
+        ("x,g\r\n\r\n1,a\r\nabc,b\r\n", "column 'x' holds 'abc' in line 4"),
+        ("x,g\n1,a\n2,b,c\n", "line 3 has 3 fields, the header 2"),
+        ("x,g\n1,a\n2\n", "line 3 has 1 fields"),
         ("x,x,g\n1,2,a\n", "2 columns of the data are called 'x'"),
         ("X,g\n1,a\n", "column 'x' of the formula is not in the data. Columns: X, g."),
         ("", "is empty"),
@@ -87,7 +116,7 @@ def test_a_level_that_looks_missing_is_a_level():
         ('x,g\n1,"a\n', "unexpected end of data"),
     ],
 )
-def test_a_broken_csv_file_is_refused_with_the_place(tmp_path, text, says):
+def test_a_broken_csv_file_is_refused_with_the_place(tmp_path, text, says, by):
     path = tmp_path / "new.csv"
     path.write_text(text)
     with pytest.raises(DataError) as caught:
@@ -95,18 +124,18 @@ def test_a_broken_csv_file_is_refused_with_the_place(tmp_path, text, says):
     assert says in str(caught.value)
 
 
-def test_a_word_that_is_neither_true_nor_false_is_refused(tmp_path):
+def test_a_word_that_is_neither_true_nor_false_is_refused(tmp_path, by):
     path = tmp_path / "new.csv"
     path.write_text("flag\nTRUE\nmaybe\n")
-    with pytest.raises(DataError, match=r"'maybe' in row 2.*needs true or false"):
+    with pytest.raises(DataError, match=r"'maybe' in line 3.*needs true or false"):
         pieces(path, {"flag": BOOLEAN})
 
 
-def test_other_encodings_packed_files_and_delimiters(tmp_path):
+def test_other_encodings_packed_files_and_delimiters(tmp_path, by):
     text = "größe\tg\n1,5\ta\n"
     (tmp_path / "new.tsv.gz").write_bytes(gzip.compress(("\ufeff" + text).encode()))
     data = read_columns(tmp_path / "new.tsv.gz", {"größe": TEXT})
-    assert data["größe"].tolist() == ["1,5"]
+    assert data["größe"] == ["1,5"]
     (tmp_path / "latin.csv").write_bytes("größe\n1\n".encode("latin-1"))
     with pytest.raises(DataError, match="UTF-8"):
         read_columns(tmp_path / "latin.csv", {"größe": NUMBER})
@@ -115,7 +144,7 @@ def test_other_encodings_packed_files_and_delimiters(tmp_path):
         with pytest.raises(DataError):
             read(tmp_path / "cut.csv.gz")
     (tmp_path / "semi.csv").write_text("x;y\n1;2\n")
-    assert read_columns(tmp_path / "semi.csv", {"y": NUMBER}, delimiter=";")["y"].tolist() == [2.0]
+    assert read_columns(tmp_path / "semi.csv", {"y": NUMBER}, delimiter=";")["y"] == [2.0]
     assert delimiter_of("a.tab") == "\t"
     with pytest.raises(OptionError, match="one character"):
         delimiter_of("a.csv", ";;")
@@ -123,20 +152,21 @@ def test_other_encodings_packed_files_and_delimiters(tmp_path):
         format_of("a.xlsx")
 
 
-def test_quoted_fields_and_blank_lines(tmp_path):
+def test_quoted_fields_and_blank_lines(tmp_path, by):
     path = tmp_path / "new.csv"
     path.write_text('g,x\n"a, ""b""\nc",1\n\nd,2\n\n')
     (piece,) = [p for p in pieces(path, {"g": TEXT, "x": NUMBER}, keep=["g"]) if p.n_rows]
-    assert piece.data["g"].tolist() == ['a, "b"\nc', None, "d", None]
+    assert column(piece.data, "g") == ['a, "b"\nc', None, "d", None]
+    assert [piece.where(k) for k in range(4)] == ["line 2", "line 4", "line 5", "line 6"]
     assert piece.kept == {"g": ['a, "b"\nc', "", "d", ""]}
 
 
-def test_a_file_without_rows_has_one_empty_piece(tmp_path):
+def test_a_file_without_rows_has_one_empty_piece(tmp_path, by):
     path = tmp_path / "new.csv"
     path.write_text("x,g\n")
     (piece,) = pieces(path, {"x": NUMBER}, keep=["g"])
     assert piece.n_rows == 0
-    assert piece.data["x"].dtype == np.float64
+    assert piece.data.numeric("x").dtype == np.float64
 
 
 def test_a_fit_reads_what_looks_like_numbers_as_text_if_told(tmp_path):
@@ -247,7 +277,7 @@ def test_parquet_without_a_package_says_what_to_install(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz"])
-def test_csv_reads_back_bit_for_bit(tmp_path, name):
+def test_csv_reads_back_bit_for_bit(tmp_path, name, by):
     rng = np.random.default_rng(0)
     target = tmp_path / name
     x = rng.normal(size=100)
@@ -256,7 +286,7 @@ def test_csv_reads_back_bit_for_bit(tmp_path, name):
         out.write({"id": ["\t"] * 98, "x": x[2:]})
     back = read_columns(target, {"id": TEXT, "x": NUMBER})
     np.testing.assert_array_equal(back["x"], x)
-    assert back["id"].tolist()[:3] == ["a,b", 'c"d', "\t"]
+    assert back["id"][:3] == ["a,b", 'c"d', "\t"]
 
 
 def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path):
@@ -285,3 +315,75 @@ def test_targets_are_checked_before_the_work(tmp_path):
         check_target(tmp_path / "none" / "a.csv")
     check_target(tmp_path / "a.csv")
     check_target("-")
+
+
+FILES = [
+    "x,g\n1,a\n2,b\n",
+    "x,g\n1,a\n2,b",
+    "x,g\r\n1,a\r\n2,b\r\n",
+    "x,g\r1,a\r2,b\r",
+    'x,g\n1,"a\n\n""b"", c"\n2,""\n3,"\r\n"\n',
+    'x,g\n"1","a"\n"2","b"',
+    'x,g\n1,5" pipe\n2,12"\n3,"q"\n4,"two\nlines"\n5,6"\n',
+    'x,g\n1,a"b"c\n2,"d"\n',
+    'x,g\n\n1,a\n\n\n2,"b\n"\n\n',
+    "x,g\n+1.5,a\n 2 ,b\n-inf,c\n1e3,NA\n",
+    "x\n1\n\n3\n",
+    'g\na\n\n""\n',
+]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 4096])
+@pytest.mark.parametrize("text", FILES)
+def test_blocks_of_any_size_hold_the_records_that_csv_reads(
+    tmp_path: Path, text: str, size: int, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oracle is Python's csv module on the whole text."""
+    monkeypatch.setattr("crank.datafiles.csvfile.SIZE", size)
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode())
+    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    rows = [row or [""] * len(header) for row in rows]
+    names = [name for name in ("x", "g") if name in header]
+    expected = {name: {"x": NUMBER, "g": TEXT}[name] for name in names}
+    found = read_columns(path, expected)
+    kept = pieces(path, {}, keep=names)
+    for j, name in enumerate(header):
+        wanted = [row[j] for row in rows]
+        assert [field for piece in kept for field in piece.kept[name]] == wanted
+        if name == "g":
+            assert found["g"] == [None if v in MISSING_MARKS else v for v in wanted]
+        else:
+            np.testing.assert_array_equal(found["x"], [float(v or "nan") for v in wanted])
+
+
+def test_a_kept_column_that_the_model_reads_stands_as_it_is(tmp_path: Path, by: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x,g\n1.50,NA\n2e0,b\n")
+    (piece,) = pieces(path, {"x": NUMBER, "g": TEXT}, keep=["g", "x"])
+    assert piece.kept == {"g": ["NA", "b"], "x": ["1.50", "2e0"]}
+    assert piece.data.numeric("x").tolist() == [1.5, 2.0]
+
+
+def test_marks_of_missing_values_can_be_chosen(tmp_path: Path, by: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x,g\n1,NA\n.,\n,.\n")
+    found = read_columns(path, {"x": NUMBER, "g": TEXT}, marks=frozenset({"."}))
+    np.testing.assert_array_equal(found["x"], [1.0, np.nan, np.nan])
+    assert found["g"] == ["NA", None, None]
+    frame = read_frame(path, marks=frozenset({"."}))
+    assert frame["g"].fillna("-").tolist() == ["NA", "-", "-"]
+    assert frame["x"].tolist()[0] == 1.0
+    with pytest.raises(DataError, match="'NA' in line 2"):
+        read_columns(path, {"g": NUMBER}, marks=frozenset({"."}))
+
+
+def test_a_record_without_an_end_is_refused(
+    tmp_path: Path, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crank.datafiles.blocks.LARGEST", 1000)
+    monkeypatch.setattr("crank.datafiles.csvfile.SIZE", 100)
+    path = tmp_path / "a.csv"
+    path.write_text('x,g\n1,a\n2,"' + "b\n" * 2000)
+    with pytest.raises(DataError, match=r"line 3: a record does not end"):
+        pieces(path, {"x": NUMBER})

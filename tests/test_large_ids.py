@@ -84,11 +84,11 @@ def test_a_csv_file_is_read_digit_by_digit(
 
 
 def test_fields_of_ids() -> None:
-    found = as_column([str(FIRST + 1), "NA", " 12.0", "1.5"], Expected("whole"), "id", 1)
+    found = as_column([str(FIRST + 1), "NA", " 12.0", "1.5"], Expected("whole"), "id", range(4))
     assert found.tolist() == [FIRST + 1, None, 12, 1.5]
     for field in ("1e20", "1_000", "x", str(float(2**60))):
         with pytest.raises(DataError, match="a whole number, digit by digit"):
-            as_column([field], Expected("whole"), "id", 1)
+            as_column([field], Expected("whole"), "id", [1])
 
 
 def test_sql_and_onnx_refuse_them(model: RankingModel) -> None:

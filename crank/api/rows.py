@@ -173,10 +173,11 @@ def _usable(
         if mask.all():
             raise DataError(f"{what} is missing in all {table.n_rows} rows: nothing to fit.")
         if na_action == "raise" and mask.any():
+            first = table.position(int(np.flatnonzero(mask)[0]))
             raise DataError(
                 f"{what} is missing in {int(mask.sum())} of {table.n_rows} rows, the first is row "
-                f"{int(np.flatnonzero(mask)[0])}. Fill them, or use na_action='drop'."
-            )
+                f"{first}. Fill them, or use na_action='drop'."
+            ).at(first)
     unusable = np.logical_or.reduce(list(missing.values()))
     absent = unusable if w is None else unusable | (w == 0)
     return ~absent, int(unusable.sum())

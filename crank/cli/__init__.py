@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from crank._version import __version__
 from crank.cli import demo, drift, evaluate, export, fit, learners, score, summary
-from crank.errors import CrankError, not_for_scoring
+from crank.errors import CrankError, OptionError, UnknownLearnerError, not_for_scoring
 
 COMMANDS = {
     "fit": fit,
@@ -27,6 +27,7 @@ COMMANDS = {
     "learners": learners,
     "demo": demo,
 }
+STOPPING = ("SIGTERM", "SIGHUP")
 BROKEN_PIPE = 141  # what shells report of a program that SIGPIPE ended
 
 
@@ -56,12 +57,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if all went well, 1 after an error, 3 if data have drifted, 130 after an interrupt, 141
-        if nobody reads the output any more; a wrong command line exits with 2.
+        0 if all went well, 1 after an error, 2 if the command line is wrong, 3 if data have
+        drifted, 129 or 143 after a hangup or a polite kill, 130 after an interrupt, 141 if nobody
+        reads the output any more.
     """
-    arguments = parser().parse_args(argv)
+    debug = False
     try:
-        with _stopped_by_sigterm():
+        with _stopped_by_signals():
+            arguments = parser().parse_args(argv)
+            debug = arguments.debug
             code: int = arguments.run(arguments) or 0
             sys.stdout.flush()
     except KeyboardInterrupt as stop:
@@ -72,10 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except Exception as error:
-        if arguments.debug:
+        if debug:
             raise
         print(f"crank: {_message(error)}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, OptionError | UnknownLearnerError) else 1
     return code
 
 
@@ -93,21 +97,27 @@ def _message(error: Exception) -> str:
 
 
 @contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """Let a polite kill unwind the stack, so that temporary files are removed."""
+def _stopped_by_signals() -> Iterator[None]:
+    """Let a polite kill or a hangup unwind the stack, so that temporary files are removed."""
 
-    def stop(*_: object) -> None:
-        raise SystemExit(128 + signal.SIGTERM)
+    def stop(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
 
+    before = {}
     try:
-        before = signal.signal(signal.SIGTERM, stop)
+        for name in STOPPING:
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            # what was told to ignore hangups (nohup) goes on
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, stop)
     except ValueError:  # not in the main thread, where no signal arrives anyhow
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from crank.cli.shared import DATA, add_reading
+from crank.cli.shared import DATA, add_reading, marks
 
 HELP = "judge a model on data that it has not seen"
 
@@ -19,17 +19,23 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print a model's figures on a data file."""
-    from crank.datafiles import expected_columns, read_columns
+    """Print a model's figures on a data file, which is read in pieces."""
+    from crank.datafiles import expected_columns, open_source
     from crank.design.spec import Variable
+    from crank.judging.evaluate import evaluate_pieces
     from crank.models.loading import load
+    from crank.scoring import scored_pieces
 
     model = load(arguments.model)
-    weights = arguments.weights
+    weights, unknown = arguments.weights, arguments.unknown or "error"
     others = [*model.response.variables, *([Variable(weights, "number")] if weights else [])]
     expected = expected_columns(*model.designs, others=others)
-    data = read_columns(arguments.data, expected, delimiter=arguments.delimiter)
-    table = model.evaluate(data, weights=weights, unknown=arguments.unknown or "error")
+    reading = {"delimiter": arguments.delimiter, "marks": marks(arguments)}
+    with open_source(arguments.data, expected, **reading) as source:
+        pieces = scored_pieces(
+            source.pieces, lambda t: model.values(t, unknown=unknown), arguments.data
+        )
+        table = evaluate_pieces(model, pieces, weights=weights)
     if arguments.format == "csv":
         print(table.to_csv(), end="")
     elif arguments.format == "json":

@@ -14,7 +14,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     command.add_argument("model", metavar="MODEL", help="a JSON model file")
     form = command.add_mutually_exclusive_group(required=True)
-    form.add_argument("--onnx", metavar="OUT", help="an ONNX graph that takes the raw columns")
+    form.add_argument(
+        "--onnx", metavar="OUT", help="an ONNX graph that takes the raw columns; - for stdout"
+    )
     form.add_argument("--sql", metavar="OUT", help="a SQL expression; - for stdout")
     command.add_argument("--dialect", choices=DIALECTS, help="of SQL (default: duckdb)")
     command.add_argument("--table", help="of SQL: write a whole query on this table")
@@ -24,7 +26,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Write a model as ONNX or SQL."""
     from crank.datafiles import check_target
-    from crank.files import write_text
+    from crank.files import write_bytes, write_text
     from crank.models.loading import load
 
     check_target(arguments.onnx or arguments.sql)
@@ -36,10 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise OptionError(f"{option} belongs to {other}. Leave it out.")
     model = load(arguments.model)
     if arguments.onnx:
-        model.to_onnx(arguments.onnx, unknown=arguments.unknown or "nan")
+        write_bytes(arguments.onnx, model.to_onnx(unknown=arguments.unknown or "nan") or b"")
         return
     text = model.to_sql(arguments.dialect or "duckdb", table=arguments.table) + "\n"
-    if arguments.sql == "-":
-        print(text, end="")
-    else:
-        write_text(arguments.sql, text)
+    write_text(arguments.sql, text)

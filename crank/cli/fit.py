@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from crank.cli.shared import DATA
+from crank.cli.shared import DATA, add_csv, marks
 from crank.errors import OptionError
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "formula", metavar="FORMULA", help='for example "price ~ log(carat) + cut"'
     )
-    command.add_argument("-o", "--output", required=True, metavar="OUT", help="the JSON model file")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="OUT", help="the JSON model file; - for stdout"
+    )
     command.add_argument(
         "--model", choices=tuple(ONLY), default="tree", help="kind of ranker (default: tree)"
     )
@@ -103,7 +106,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="read a CSV column as text though it looks like numbers; repeatable",
     )
-    command.add_argument("--delimiter", metavar="CHAR", help="of a CSV file (default: comma)")
+    add_csv(command)
     command.add_argument("--quiet", action="store_true", help="do not print the summary")
     for defaults in ONLY.values():
         command.set_defaults(**defaults)
@@ -111,26 +114,34 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Fit a model and write it."""
-    from crank.datafiles import check_target, read_frame
+    from crank.datafiles import check_target, placed, read_frame
+    from crank.files import write_text
 
     check_target(arguments.output)
     options = _options(arguments)
-    frame = read_frame(arguments.data, text=arguments.text, delimiter=arguments.delimiter)
+    frame = read_frame(
+        arguments.data,
+        text=arguments.text,
+        delimiter=arguments.delimiter,
+        marks=marks(arguments),
+    )
     from crank.api import fit, linear
 
     fitted: Callable[..., RankingModel] = linear if arguments.model == "linear" else fit
-    model = fitted(
-        frame,
-        arguments.formula,
-        weights=arguments.weights,
-        groups=arguments.groups,
-        na_action=arguments.na_action,
-        **options,
-    )
-    model.to_json(arguments.output)
+    with placed(arguments.data, arguments.delimiter):
+        model = fitted(
+            frame,
+            arguments.formula,
+            weights=arguments.weights,
+            groups=arguments.groups,
+            na_action=arguments.na_action,
+            **options,
+        )
+    write_text(arguments.output, model.to_json() or "")
     if not arguments.quiet:
-        print(model.summary())
-        print(f"Written to {arguments.output}")
+        beside = sys.stderr if arguments.output == "-" else sys.stdout
+        print(model.summary(), file=beside)
+        print(f"Written to {arguments.output}", file=beside)
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

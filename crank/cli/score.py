@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from crank.cli.shared import DATA, add_reading
+from crank.cli.shared import DATA, add_reading, marks
 
 HELP = "score a data file of any size, row by row, in order"
 TYPES = ("score", "leaf", "quantile", "median", "lower", "upper", "probability")
@@ -40,4 +40,5 @@ def run(arguments: argparse.Namespace) -> None:
         name=arguments.name or arguments.type,
         keep=arguments.keep,
         delimiter=arguments.delimiter,
+        marks=marks(arguments),
     )

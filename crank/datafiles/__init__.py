@@ -6,7 +6,8 @@ from crank.datafiles.expected import Expected, expected_columns
 from crank.datafiles.formats import format_of
 from crank.datafiles.header import column_names
 from crank.datafiles.output import Writer, check_target, open_output
-from crank.datafiles.source import Piece, Source, open_source, read_columns, read_frame
+from crank.datafiles.piece import Piece, Source
+from crank.datafiles.source import open_source, placed, read_frame
 
 __all__ = [
     "Expected",
@@ -19,6 +20,6 @@ __all__ = [
     "format_of",
     "open_output",
     "open_source",
-    "read_columns",
+    "placed",
     "read_frame",
 ]

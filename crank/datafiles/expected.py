@@ -67,11 +67,11 @@ def _categories(factor: Factor) -> list[tuple[Steps, tuple[LevelValue, ...]]]:
 
 
 def _expected(variable: Variable, levels: set[LevelValue]) -> Expected:
+    if any(type(level) is int and abs(level) > LARGEST_WHOLE for level in levels):
+        return Expected("whole")
     if variable.kind != "category":
         return Expected(variable.kind)
     texts = frozenset(level for level in levels if isinstance(level, str))
     if texts or not levels:
         return Expected("text", texts)
-    if any(type(level) is int and abs(level) > LARGEST_WHOLE for level in levels):
-        return Expected("whole")
     return Expected("boolean" if all(isinstance(v, bool) for v in levels) else "number")

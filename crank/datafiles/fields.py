@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -24,7 +24,27 @@ MISSING_MARKS = frozenset(
 _BOOLEANS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 
-def as_column(fields: Sequence[str], expected: Expected, name: str, first_row: int) -> NDArray[Any]:
+def marks_of(expected: Expected, marks: frozenset[str] | None) -> frozenset[str]:
+    """Say which fields of a column stand for a missing value.
+
+    Parameters
+    ----------
+    expected : Expected
+    marks : frozenset of str, optional
+        What the user says; the usual marks by default, but for texts that the model knows.
+    """
+    if marks is not None:
+        return marks | ({""} - expected.texts)
+    return MISSING_MARKS - expected.texts
+
+
+def as_column(
+    fields: Sequence[str],
+    expected: Expected,
+    name: str,
+    lines: Sequence[int],
+    marks: frozenset[str] | None = None,
+) -> NDArray[Any]:
     """Turn the fields of one column into an array.
 
     Parameters
@@ -33,61 +53,60 @@ def as_column(fields: Sequence[str], expected: Expected, name: str, first_row: i
     expected : Expected
     name : str
         Of the column, for messages.
-    first_row : int
-        Number of the first field's row in the file, for messages.
+    lines : sequence of int
+        The line of each field in the file, for messages.
+    marks : frozenset of str, optional
+        What stands for a missing value; see `marks_of`.
 
     Examples
     --------
-    >>> as_column(["1.5", "NA"], Expected("number"), "x", 1)
+    >>> as_column(["1.5", "NA"], Expected("number"), "x", [2, 3])
     array([1.5, nan])
-    >>> as_column(["01", "NA"], Expected("text"), "zip", 1)
+    >>> as_column(["01", "NA"], Expected("text"), "zip", [2, 3])
     array(['01', None], dtype=object)
     """
+    absent = marks_of(expected, marks)
     if expected.type == "text":
-        marks = MISSING_MARKS - expected.texts
         column = np.empty(len(fields), dtype=object)
-        column[:] = [None if field in marks else field for field in fields]
+        column[:] = [None if field in absent else field for field in fields]
         return column
-    if expected.type == "date":
-        return _dates(fields, name, first_row)
-    if expected.type == "whole":
-        return _whole(fields, name, first_row)
-    if expected.type == "number":
+    if expected.type == "number" and marks is None:
         try:
             # Python's float() reads 1_000, which no data file means
             if "_" not in "\n".join(fields):
                 return np.fromiter(map(float, fields), np.float64, len(fields))
         except ValueError:
             pass
-        return _parsed(fields, name, first_row, None)
-    return _parsed(fields, name, first_row, _BOOLEANS)
-
-
-def _dates(fields: Sequence[str], name: str, first_row: int) -> NDArray[np.object_]:
-    """Read dates and times in ISO format, missing ones as None."""
-    column = np.empty(len(fields), dtype=object)
+    read, needed = _READERS[expected.type]
+    values: list[Any] = []
     for k, field in enumerate(fields):
         try:
-            absent = field in MISSING_MARKS or field == "NaT"
-            column[k] = None if absent else datetime.fromisoformat(field.strip())
-        except ValueError:
-            raise _wrong(field, name, first_row + k, "a date such as 2020-12-31") from None
-    return column
+            values.append(None if field in absent else read(field))
+        except (KeyError, ValueError):
+            raise _wrong(field, name, lines[k], needed) from None
+    if expected.type in ("date", "whole"):
+        column = np.empty(len(fields), dtype=object)
+        column[:] = values
+        return column
+    return np.array(values, dtype=np.float64)  # None becomes NaN
 
 
-def _whole(fields: Sequence[str], name: str, first_row: int) -> NDArray[np.object_]:
-    """Read whole numbers of any size, missing ones as None."""
-    column = np.empty(len(fields), dtype=object)
-    for k, field in enumerate(fields):
-        try:
-            column[k] = None if field in MISSING_MARKS else _exact(field)
-        except ValueError:
-            needed = "a whole number, digit by digit"
-            raise _wrong(field, name, first_row + k, needed) from None
-    return column
+def _date(field: str) -> datetime | None:
+    return None if field == "NaT" else datetime.fromisoformat(field.strip())
 
 
-def _exact(field: str) -> int | float:
+def _number(field: str) -> float:
+    if "_" in field:
+        raise ValueError(field)
+    return float(field)
+
+
+def _boolean(field: str) -> float:
+    return _BOOLEANS[field.strip().lower()]
+
+
+def _whole(field: str) -> int | float:
+    """Read a whole number of any size, digit by digit; others as far as floats are exact."""
     if "_" in field:
         raise ValueError(field)
     try:
@@ -99,31 +118,16 @@ def _exact(field: str) -> int | float:
         return int(number) if number.is_integer() else number
 
 
-def _parsed(
-    fields: Sequence[str], name: str, first_row: int, words: Mapping[str, float] | None
-) -> NDArray[np.float64]:
-    """Read fields one by one, missing ones as NaN; say where one cannot be read."""
-    column = np.empty(len(fields))
-    for k, field in enumerate(fields):
-        if field in MISSING_MARKS:
-            column[k] = np.nan
-            continue
-        try:
-            if words is not None:
-                column[k] = words[field.strip().lower()]
-            elif "_" in field:
-                raise ValueError
-            else:
-                column[k] = float(field)
-        except (KeyError, ValueError):
-            needed = "a number" if words is None else "true or false"
-            raise _wrong(field, name, first_row + k, needed) from None
-    return column
+_READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
+    "number": (_number, "a number"),
+    "whole": (_whole, "a whole number, digit by digit"),
+    "boolean": (_boolean, "true or false"),
+    "date": (_date, "a date such as 2020-12-31"),
+}
 
 
-def _wrong(field: str, name: str, row: int, needed: str) -> DataError:
+def _wrong(field: str, name: str, line: int, needed: str) -> DataError:
     return DataError(
-        f"column {name!r} holds {field[:60]!r} in row {row} (counted from 1, below the header), "
-        f"where the model needs {needed}. Correct the file, or leave the field empty if the "
-        f"value is missing."
+        f"column {name!r} holds {field[:60]!r} in line {line}, where the model needs {needed}. "
+        f"Correct the file, or leave the field empty if the value is missing."
     )

@@ -67,22 +67,37 @@ def delimiter_of(path: str | Path, given: str | None = None) -> str:
 
 
 @contextmanager
-def open_text(path: str | Path) -> Iterator[IO[str]]:
+def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a text file for reading, packed or not; ``-`` is standard input."""
     if str(path) == "-":
-        text = TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
-        try:
-            yield text
-        finally:
-            text.detach()  # standard input is not ours to close
+        yield sys.stdin.buffer  # not ours to close
         return
     opener = _PACKED.get(Path(path).suffix.lower(), open)
-    with opener(path, mode="rt", encoding="utf-8-sig", newline="") as file:
+    with opener(path, mode="rb") as file:
         yield file
 
 
-def create_text(path: str | Path, like: str | Path) -> IO[str]:
-    """Open a text file for writing, packed as the name ``like`` says."""
-    opener = _PACKED.get(Path(like).suffix.lower(), open)
-    file: IO[str] = opener(path, mode="wt", encoding="utf-8", newline="")
-    return file
+@contextmanager
+def open_text(path: str | Path) -> Iterator[IO[str]]:
+    """Open a text file for reading, packed or not; ``-`` is standard input."""
+    with open_bytes(path) as file:
+        text = TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        try:
+            yield text
+        finally:
+            text.detach()
+
+
+@contextmanager
+def create_text(file: IO[bytes], like: str | Path) -> Iterator[IO[str]]:
+    """Write text into a file, packed as the name ``like`` says."""
+    packer = _PACKED.get(Path(like).suffix.lower())
+    packed = file if packer is None else packer(file, mode="wb")
+    text = TextIOWrapper(packed, encoding="utf-8", newline="", write_through=True)
+    try:
+        yield text
+        text.flush()
+    finally:
+        text.detach()
+        if packer is not None:
+            packed.close()

@@ -60,9 +60,9 @@ class Reader:
         infinite = np.isinf(values)
         if infinite.any():
             raise DataError(
-                f"column {name!r} holds infinite values in {_rows(infinite)}. Replace them by "
+                f"column {name!r} holds infinite values in {self._rows(infinite)}. Replace them by "
                 f"numbers, or by missing values (NaN)."
-            )
+            ).at(self._first(infinite))
         missing = np.isnan(values)
         return Value(values, missing if missing.any() else None)
 
@@ -103,10 +103,20 @@ class Reader:
         one = self.table.rows([row])
         at = ", ".join(f"{name} = {_shown(one, name)}" for name in columns_of(steps))
         raise DataError(
-            f"the term {term!r} is not a finite number in {_rows(bad)}, where {at}. Logarithms "
-            f"need positive numbers, roots numbers that are not negative, divisors must not be "
-            f"0: change the term (log1p(x), say) or leave these rows out."
-        )
+            f"the term {term!r} is not a finite number in {self._rows(bad)}, where {at}. "
+            f"Logarithms need positive numbers, roots numbers that are not negative, divisors "
+            f"must not be 0: change the term (log1p(x), say) or leave these rows out."
+        ).at(self._first(bad))
+
+    def _rows(self, marked: Mask) -> str:
+        if marked.size == 1:
+            return "this row"
+        count = int(marked.sum())
+        rows = "row" if count == 1 else "rows"
+        return f"{count} {rows} (first: row {self._first(marked)}, counted from 0)"
+
+    def _first(self, marked: Mask) -> int:
+        return self.table.position(int(np.flatnonzero(marked)[0]))
 
     def codes(self, steps: Steps, levels: tuple[LevelValue, ...], term: str) -> NDArray[np.int32]:
         """Write a category's values as numbers of its learned levels, -1 for missing."""
@@ -155,12 +165,6 @@ def surely_finite(values: NDArray[np.floating[Any]]) -> bool:
         return bool(np.isfinite(values).all())
     with np.errstate(all="ignore"):
         return bool(np.isfinite(values.sum()))
-
-
-def _rows(marked: Mask) -> str:
-    count = int(marked.sum())
-    first = int(np.flatnonzero(marked)[0])
-    return f"{count} {'row' if count == 1 else 'rows'} (first: row {first}, counted from 0)"
 
 
 def _shown(row: Table, name: str) -> str:

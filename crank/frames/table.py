@@ -153,6 +153,15 @@ class Table:
                 f"column to dates, for example with pd.to_datetime, or write dates as 2020-12-31."
             ) from None
 
+    def dates(self, name: str) -> NDArray[np.datetime64]:
+        """Return a column of dates as NumPy's; text in ISO format is read as dates."""
+        column = self._column(name)
+        if self._kind(column, name) == "date":
+            assert isinstance(column, np.ndarray)
+            return as_dates(column)
+        days = self.days(name)
+        return as_dates(np.round(days * 86_400e6).astype("datetime64[us]"))
+
     def exact(self, name: str) -> NDArray[Any] | None:
         """Return whole numbers or times that floats may not tell apart; None for all others.
 
@@ -237,6 +246,10 @@ class Table:
         index = chosen.astype(np.intp, copy=False)
         base = np.arange(self.n_rows) if self._index is None else self._index
         return Table(self.names, index.size, self._read, self._dtype, base[index])
+
+    def position(self, row: int) -> int:
+        """Return the number of a row in the data frame that the table was read from."""
+        return row if self._index is None else int(self._index[row])
 
     def _column(self, name: str) -> NDArray[Any] | Coded:
         self.require(name)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from crank.design.spec import Variable
+from crank.frames.table import Table
 from crank.metrics.figures import figures
 from crank.records.base import ModelRecord
-from crank.records.scored import scored_rows
+from crank.records.scored import Scored, known_rows, scored_rows
 
 
 def evaluate(
@@ -23,6 +27,46 @@ def evaluate(
 ) -> pd.DataFrame:
     """Estimate every figure that the responses allow, with standard error and interval."""
     known = scored_rows(model, data, weights=weights, groups=groups, unknown=unknown)
+    return estimates(known, alpha)
+
+
+def evaluate_pieces(
+    model: ModelRecord,
+    pieces: Iterable[tuple[Table, NDArray[Any]]],
+    *,
+    weights: str | None = None,
+    alpha: float = 0.05,
+) -> pd.DataFrame:
+    """Evaluate rows and their scores that come piece by piece.
+
+    Only responses, weights and scores are held.
+    """
+    kept = [*model.response.variables, *([Variable(weights, "number")] if weights else [])]
+    columns: dict[str, list[Any]] = {variable.name: [] for variable in kept}
+    scores = []
+    for table, values in pieces:
+        scores.append(values)
+        for variable in kept:
+            columns[variable.name].append(_raw(table, variable))
+    rows = {name: np.concatenate(parts) for name, parts in columns.items()}
+    known = known_rows(model, Table.read(rows), rows, np.concatenate(scores), weights=weights)
+    return estimates(known, alpha)
+
+
+def _raw(table: Table, variable: Variable) -> Any:
+    """Take a column of a piece as it is, or whole numbers that floats could not tell apart."""
+    if variable.kind == "date":
+        return table.dates(variable.name)
+    exact, values = table.exact(variable.name), table.numeric(variable.name)
+    if exact is None:
+        return values
+    whole = exact.astype(object)
+    whole[np.isnan(values)] = None
+    return whole
+
+
+def estimates(known: Scored, alpha: float) -> pd.DataFrame:
+    """Estimate every figure of responses and scores."""
     distinct = len(np.unique(known.y))
     rows = {}
     for figure in figures():

@@ -10,6 +10,9 @@ from crank.export.json.text import read_file
 from crank.models.base import RankingModel
 from crank.records.kinds import model_class
 
+ONNX_BEGINS = b"\x08"
+"""The tag of the first field of ONNX's protocol buffers, ``ir_version``."""
+
 
 def load(path: str | Path) -> RankingModel:
     """Read a model from a file that `RankingModel.to_json` wrote.
@@ -34,9 +37,22 @@ def load(path: str | Path) -> RankingModel:
     try:
         return from_json(read_file(path))
     except ModelFileError as error:
-        onnx = Path(path).suffix.lower() == ".onnx"
-        hint = " An ONNX graph is for crank.serve.Scorer, or crank score." if onnx else ""
+        hint = " An ONNX graph is for crank.serve.Scorer, or crank score." if is_onnx(path) else ""
         raise ModelFileError(f"{str(path)!r} is not a usable model file: {error}{hint}") from error
+
+
+def is_onnx(path: str | Path) -> bool:
+    """Tell a graph from a JSON model by its content: a graph begins with the number of its format.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    """
+    if Path(path).is_dir():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(1) == ONNX_BEGINS
 
 
 def from_json(text: str | bytes) -> RankingModel:

@@ -43,6 +43,20 @@ def scored_rows(
 ) -> Scored:
     """Score the rows whose response and weight are known."""
     table = Table.read(data)
+    score = model.values(table, unknown=unknown)
+    return known_rows(model, table, data, score, weights=weights, groups=groups)
+
+
+def known_rows(
+    model: ModelRecord,
+    table: Table,
+    data: Any,
+    score: NDArray[np.float64],
+    *,
+    weights: Any = None,
+    groups: Any = None,
+) -> Scored:
+    """Keep the rows whose response and weight are known, of rows that are scored."""
     y = model.response.values(table)
     w = read_weights(weights, table, data)
     labels = group_labels(groups, table, data)
@@ -52,7 +66,6 @@ def scored_rows(
             f"the response {model.response.name!r} is missing in all {len(y)} rows of the data. "
             "Evaluation needs rows whose response is known."
         )
-    score = model.values(table, unknown=unknown)
     return Scored(
         y[known],
         score[known],

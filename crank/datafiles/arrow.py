@@ -1,0 +1,119 @@
+"""Blocks of a CSV file as columns, read by Arrow where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from crank.datafiles.expected import Expected
+from crank.datafiles.fields import as_column, marks_of
+from crank.errors import DataError
+from crank.frames.columns import Coded, Column
+
+
+def available() -> bool:
+    """Say whether Arrow is installed."""
+    return find_spec("pyarrow") is not None
+
+
+class ArrowBlocks:
+    """Reads blocks of whole records; None where a block needs a closer look.
+
+    Parameters
+    ----------
+    width : int
+        Fields of a record.
+    position : mapping
+        Where each column stands.
+    expected : mapping of Expected
+    keep : sequence of str
+        Columns to take as they stand.
+    delimiter : str
+    marks : frozenset of str, optional
+        What stands for a missing value, in place of the usual.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        position: Mapping[str, int],
+        expected: Mapping[str, Expected],
+        keep: Sequence[str],
+        delimiter: str,
+        marks: frozenset[str] | None,
+    ) -> None:
+        self.expected, self.marks = expected, marks
+        self._csv, self._arrow = import_module("pyarrow.csv"), import_module("pyarrow")
+        text, double = self._arrow.string(), self._arrow.float64()
+        coded = self._arrow.dictionary(self._arrow.int32(), text)
+        numbers = {n for n, e in expected.items() if e.type == "number"}
+        self._names = {name: str(position[name]) for name in (*expected, *keep)}
+        types = {self._names[n]: double if n in numbers else coded for n in expected}
+        kept = {self._names[n]: text for n in keep}
+        every = [str(j) for j in range(width)]
+        self._read = self._csv.ReadOptions(column_names=every, block_size=2**20)
+        self._parse = {
+            quoted: self._csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=quoted, ignore_empty_lines=width > 1
+            )
+            for quoted in (False, True)
+        }
+        null = sorted(marks_of(Expected("number"), marks))
+        self._columns = self._options(types, null)
+        # a kept column stands as it is; one that the model reads too is read twice
+        self._kept = self._options(kept, []) if keep else None
+        self.keep = tuple(keep)
+
+    def _options(self, types: Mapping[str, Any], null: list[str]) -> Any:
+        return self._csv.ConvertOptions(
+            column_types=types,
+            include_columns=[*types],
+            null_values=null,
+            strings_can_be_null=False,
+        )
+
+    def columns(self, content: bytes) -> tuple[dict[str, Column], dict[str, Any], int] | None:
+        """Read a block: the model's columns, those to keep, and the number of rows."""
+        blank = b"\n\n" in content or b"\n\r" in content or content[:1] in (b"\n", b"\r")
+        if blank and len(self._read.column_names) > 1:
+            return None
+        quoted = b'"' in content
+        try:
+            table = self._table(content, quoted, self._columns)
+            read = {name: self._column(table, name) for name in self.expected}
+            kept: dict[str, Any] = {}
+            if self._kept is not None:
+                found = self._table(content, quoted, self._kept)
+                kept = {name: found[self._names[name]].to_pylist() for name in self.keep}
+        except (self._arrow.ArrowInvalid, DataError):
+            return None  # Python says where, or reads what Arrow does not
+        return read, kept, table.num_rows
+
+    def _table(self, content: bytes, quoted: bool, options: Any) -> Any:
+        source = self._arrow.BufferReader(content)
+        return self._csv.read_csv(
+            source,
+            read_options=self._read,
+            parse_options=self._parse[quoted],
+            convert_options=options,
+        )
+
+    def _column(self, table: Any, name: str) -> Column:
+        found, expected = table[self._names[name]], self.expected[name]
+        if expected.type == "number":
+            return np.asarray(found.to_numpy())
+        whole = found.unify_dictionaries().combine_chunks()
+        levels = whole.dictionary.to_pylist()
+        codes = whole.indices.to_numpy(zero_copy_only=False)
+        if expected.type == "text":
+            marks = marks_of(expected, self.marks)
+            absent = [k for k, level in enumerate(levels) if level in marks]
+            if absent:
+                codes = np.where(np.isin(codes, absent), -1, codes)
+            return Coded(codes, tuple(levels))
+        values = as_column(levels, expected, name, [0] * len(levels), self.marks)
+        return np.asarray(values[codes])

@@ -1,0 +1,122 @@
+"""A CSV file as blocks of whole records, read once from the start; quotes are understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import DataError
+
+SIZE = 2**22
+LARGEST = 2**26
+"""Bytes of one record; a quote that is never closed would otherwise fill the memory."""
+_QUOTE, _FEED, _RETURN = b'"', b"\n", b"\r"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Block(NamedTuple):
+    """Whole records of a file.
+
+    Attributes
+    ----------
+    content : bytes
+    line : int
+        Number of the first line in the file, counted from 1.
+    regular : bool
+        Whether quotes stand only around fields and double within them, as RFC 4180 has it.
+    """
+
+    content: bytes
+    line: int
+    regular: bool
+
+
+def blocks(file: IO[bytes], delimiter: str, size: int = SIZE) -> Iterator[Block]:
+    r"""Cut a stream where records end; once a block is not regular, the rest is one block.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> [block.content for block in blocks(BytesIO(b'a,b\n1,"x\ny"\n2,z'), ",", size=8)]
+    [b'a,b\n', b'1,"x\ny"\n', b'2,z']
+    """
+    held, line = b"", 1
+    while True:
+        read = file.read(size)
+        if line == 1 and not held:
+            read = read.removeprefix(_BYTE_ORDER_MARK)
+        held += read
+        if not held:
+            return
+        cut, regular = (len(held), True) if not read else (_last_end(held), True)
+        if _QUOTE in held:
+            cut, regular = _last_end_quoted(held, delimiter, at_end=not read)
+        if not regular:
+            yield Block(held, line, regular=False)
+            return
+        if cut:
+            yield Block(held[:cut], line, regular=True)
+            line += lines_in(held[:cut])
+            held = held[cut:]
+        elif len(held) > LARGEST:
+            raise DataError(
+                f"line {line}: a record does not end within {LARGEST >> 20} MiB. Is a quote open?"
+            )
+        if not read:
+            return
+
+
+def lines_in(content: bytes) -> int:
+    """Count lines as an editor does: a line feed, a carriage return or both end one."""
+    if _RETURN not in content:
+        return content.count(_FEED)
+    both = content.count(b"\r\n")
+    return content.count(_FEED) + content.count(_RETURN) - both
+
+
+def _last_end(content: bytes) -> int:
+    """Find where the last whole line ends; a return at the very end may yet be half of one."""
+    feed = content.rfind(_FEED)
+    return feed + 1 if feed >= 0 else content.rfind(_RETURN, 0, -1) + 1
+
+
+def _last_end_quoted(content: bytes, delimiter: str, *, at_end: bool) -> tuple[int, bool]:
+    """Find the last line end outside of quotes, and whether all quotes are where they should be.
+
+    Counted from the start, odd quotes open and even ones close; that is true if every opening one
+    begins a field or follows a closing one, and every closing one ends a field or is doubled.
+    """
+    array: NDArray[np.uint8] = np.frombuffer(content, dtype=np.uint8)
+    quotes = np.flatnonzero(array == ord(_QUOTE))
+    ends = np.flatnonzero((array == ord(_FEED)) | (array == ord(_RETURN)))
+    outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    if at_end:
+        cut = len(content)
+    else:
+        feeds = outside[array[outside] == ord(_FEED)]
+        cut = int(feeds[-1]) + 1 if len(feeds) else 0
+    inside = quotes[quotes < cut]
+    opening, closing = inside[0::2], inside[1::2]
+    edges = np.frombuffer(delimiter.encode() + b'\r\n"', dtype=np.uint8)
+    padded = np.concatenate([[ord(_FEED)], array[:cut], [ord(_FEED)]])
+    regular = (
+        len(delimiter.encode()) == 1
+        and len(opening) == len(closing)
+        and bool(np.isin(padded[opening], edges).all())
+        and bool(np.isin(padded[closing + 2], edges).all())
+        and _doubled(opening, closing, padded)
+    )
+    return cut, regular
+
+
+def _doubled(
+    opening: NDArray[np.intp], closing: NDArray[np.intp], padded: NDArray[np.uint8]
+) -> bool:
+    """Say whether a quote before an opening one is the closing one of the same field."""
+    follows = padded[opening] == ord(_QUOTE)
+    return bool((opening[1:][follows[1:]] == closing[:-1][follows[1:]] + 1).all()) and not bool(
+        follows[:1].any()
+    )
