@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from crank.datafiles.expected import Expected
 from crank.datafiles.fields import as_column, marks_of
 from crank.errors import DataError
 from crank.frames.columns import Coded, Column
+
+ArrowColumns: TypeAlias = tuple[dict[str, Column], dict[str, Any], int]
+"""The model's columns, those to keep, and the number of rows."""
 
 
 def available() -> bool:
@@ -58,7 +61,7 @@ class ArrowBlocks:
         self._read = self._csv.ReadOptions(column_names=every, block_size=2**20)
         self._parse = {
             quoted: self._csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=quoted, ignore_empty_lines=width > 1
+                delimiter=delimiter, newlines_in_values=quoted, ignore_empty_lines=False
             )
             for quoted in (False, True)
         }
@@ -76,11 +79,8 @@ class ArrowBlocks:
             strings_can_be_null=False,
         )
 
-    def columns(self, content: bytes) -> tuple[dict[str, Column], dict[str, Any], int] | None:
+    def columns(self, content: bytes) -> ArrowColumns | None:
         """Read a block: the model's columns, those to keep, and the number of rows."""
-        blank = b"\n\n" in content or b"\n\r" in content or content[:1] in (b"\n", b"\r")
-        if blank and len(self._read.column_names) > 1:
-            return None
         quoted = b'"' in content
         try:
             table = self._table(content, quoted, self._columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from io import BufferedReader, BytesIO, RawIOBase, StringIO, TextIOWrapper
 from itertools import chain, islice
@@ -14,7 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from crank.datafiles.arrow import ArrowBlocks, available
+from crank.datafiles.arrow import ArrowBlocks, ArrowColumns, available
 from crank.datafiles.blocks import SIZE, Block, blocks
 from crank.datafiles.expected import Expected
 from crank.datafiles.fields import as_column
@@ -63,8 +64,7 @@ class CsvReader:
         if available() and len(self.delimiter.encode()) == 1:
             given = (width, self.position, expected, keep, self.delimiter, self.marks)
             arrow = ArrowBlocks(*given)
-        for block in chain([first], cut):
-            found = arrow.columns(block.content) if arrow and block.regular else None
+        for block, found in _parsed(chain([first], cut), arrow):
             if found is not None:
                 yield from self._slices(block, *found, rows)
                 continue
@@ -125,6 +125,30 @@ class CsvReader:
         kept = {name: fields[name] for name in self.keep}
         lines = read.lines
         return Piece(_table(data, len(lines)), kept, len(lines), lambda k: f"line {lines[k]}")
+
+
+def _parsed(
+    cut: Iterator[Block], arrow: ArrowBlocks | None
+) -> Iterator[tuple[Block, ArrowColumns | None]]:
+    """Let Arrow read the next block while the last one is worked on; None where Python must."""
+    if arrow is None:
+        yield from ((block, None) for block in cut)
+        return
+    before: tuple[Block, Future[ArrowColumns | None]] | None = None
+    with ThreadPoolExecutor(1) as thread:
+        for block in cut:
+            if not block.regular:
+                break  # it reads on in the file itself, so it comes last
+            task = thread.submit(arrow.columns, block.content)
+            if before is not None:
+                yield before[0], before[1].result()
+            before = block, task
+        else:
+            block = None
+        if before is not None:
+            yield before[0], before[1].result()
+        if block is not None:
+            yield block, None
 
 
 def _table(columns: Mapping[str, Column], n_rows: int) -> Table:

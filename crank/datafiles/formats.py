@@ -93,7 +93,7 @@ def create_text(file: IO[bytes], like: str | Path) -> Iterator[IO[str]]:
     """Write text into a file, packed as the name ``like`` says."""
     packer = _PACKED.get(Path(like).suffix.lower())
     packed = file if packer is None else packer(file, mode="wb")
-    text = TextIOWrapper(packed, encoding="utf-8", newline="", write_through=True)
+    text = TextIOWrapper(packed, encoding="utf-8", newline="")
     try:
         yield text
         text.flush()
