@@ -16,24 +16,28 @@ from crank._version import __version__
 
 if TYPE_CHECKING:
     from crank import datasets, errors, metrics, monitor, serve, testing
-    from crank.api import fit, linear
+    from crank.api import boost, fit, linear
     from crank.errors import CrankError
-    from crank.estimators import RankingLinear, RankingTree
+    from crank.estimators import RankingBooster, RankingLinear, RankingTree
     from crank.judging.comparison import compare
     from crank.models.base import RankingModel
+    from crank.models.booster import BoosterModel
     from crank.models.linear import LinearModel
     from crank.models.loading import from_json, load
     from crank.models.tree import TreeModel
     from crank.plugins.registry import learners
 
 __all__ = [
+    "BoosterModel",
     "CrankError",
     "LinearModel",
+    "RankingBooster",
     "RankingLinear",
     "RankingModel",
     "RankingTree",
     "TreeModel",
     "__version__",
+    "boost",
     "compare",
     "datasets",
     "errors",
@@ -50,12 +54,15 @@ __all__ = [
 
 # Loaded on first use: importing crank must stay as light as importing nothing.
 _HOME = {
+    "BoosterModel": "crank.models.booster",
     "CrankError": "crank.errors",
     "LinearModel": "crank.models.linear",
+    "RankingBooster": "crank.estimators",
     "RankingLinear": "crank.estimators",
     "RankingModel": "crank.models.base",
     "RankingTree": "crank.estimators",
     "TreeModel": "crank.models.tree",
+    "boost": "crank.api",
     "compare": "crank.judging.comparison",
     "fit": "crank.api",
     "from_json": "crank.models.loading",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO, TypeVar
 
 T = TypeVar("T")
@@ -22,6 +22,7 @@ def track(
     show: bool | None = None,
     stream: TextIO | None = None,
     patience: float = PATIENCE,
+    detail: Callable[[], str] | None = None,
 ) -> Iterator[T]:
     """Yield the items and show how many are done.
 
@@ -37,6 +38,8 @@ def track(
         Standard error by default.
     patience : float
         Seconds before the bar appears.
+    detail : callable, optional
+        Asked for a few words to show behind the bar.
 
     Raises
     ------
@@ -51,21 +54,22 @@ def track(
     out = stream if stream is not None else sys.stderr
     visible = out.isatty() if show is None else show
     start = time.monotonic()
-    shown, done = False, 0
+    shown, done = 0, 0
     try:
         for item in items:
             yield item
             done += 1
             elapsed = time.monotonic() - start
             if visible and elapsed >= patience:
-                shown = True
-                out.write("\r" + bar(done, total, label, elapsed))
+                line = bar(done, total, label, elapsed) + (f" {detail()}" if detail else "")
+                out.write("\r" + line.ljust(shown))
+                shown = max(shown, len(line))
                 out.flush()
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{label} stopped after {done} of {total}") from None
     finally:
         if shown:
-            out.write("\r" + " " * len(bar(total, total, label, 0.0)) + "\r")
+            out.write("\r" + " " * shown + "\r")
             out.flush()
 
 

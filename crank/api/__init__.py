@@ -1,6 +1,7 @@
 """The front door: turn names into objects, check the data, fit; one file a kind of ranker."""
 
+from crank.api.fit_booster import boost
 from crank.api.fit_linear import linear
 from crank.api.fit_tree import fit
 
-__all__ = ["fit", "linear"]
+__all__ = ["boost", "fit", "linear"]

@@ -15,23 +15,24 @@ if TYPE_CHECKING:
     from crank.models.base import RankingModel
 
 HELP = "fit a model to a data file"
-ONLY: Mapping[str, Mapping[str, Any]] = {
-    "tree": {
-        "learner": "stump",
-        "param": [],
-        "criterion": "auto",
-        "max_depth": 6,
-        "min_samples_leaf": 5,
-        "leaf_order": "auto",
-        "prune": "cv",
-        "cv_repeats": 1,
-        "n_jobs": 1,
-    },
-    "linear": {"link": "logit", "penalty": 0.0, "l1_ratio": 0.0},
+OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "tree": (
+        "fit",
+        (
+            *("learner", "param", "criterion", "max_depth", "min_samples_leaf", "leaf_order"),
+            *("prune", "cv", "cv_repeats", "random_state", "n_jobs"),
+        ),
+    ),
+    "linear": ("linear", ("link", "penalty", "l1_ratio", "cv", "random_state")),
+    "boost": (
+        "boost",
+        (
+            *("loss", "kappa", "rounds", "max_rounds", "trees", "param", "metric", "cv"),
+            *("random_state", "n_jobs"),
+        ),
+    ),
 }
-"""What is an option of one kind of model only, with its default."""
-FOLDS = ("cv", "random_state")
-"""Options of every kind."""
+"""For each kind of ranker the function of `crank.api` that fits it, and its own options."""
 
 
 class Criteria:
@@ -56,49 +57,60 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "-o", "--output", required=True, metavar="OUT", help="the JSON model file; - for stdout"
     )
     command.add_argument(
-        "--model", choices=tuple(ONLY), default="tree", help="kind of ranker (default: tree)"
+        "--model", choices=tuple(OPTIONS), default="tree", help="kind of ranker (default: tree)"
     )
-    command.add_argument("--learner", default="stump", help="see crank learners (default: stump)")
+    command.add_argument("--learner", help="of a tree; see crank learners (default: stump)")
     command.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="of the learner"
+        "--param", action="append", metavar="NAME=VALUE", help="of the learner or the booster"
     )
     command.add_argument(
         "--criterion",
         choices=Criteria(),
         metavar="NAME",
-        default="auto",
-        help="one of %(choices)s (default: %(default)s)",
+        help="of a tree: one of %(choices)s (default: auto)",
     )
-    command.add_argument("--max-depth", type=int, default=6, metavar="N", help="default: 6")
-    command.add_argument("--min-samples-leaf", type=int, default=5, metavar="N", help="default: 5")
-    command.add_argument("--leaf-order", choices=("auto", "oriented", "rank"), default="auto")
-    command.add_argument("--prune", choices=("cv", "1se", "none"), default="cv", help="default: cv")
-    command.add_argument("--cv", type=int, default=10, metavar="FOLDS", help="default: 10")
-    command.add_argument("--cv-repeats", type=int, default=1, metavar="N", help="default: 1")
+    command.add_argument("--max-depth", type=int, metavar="N", help="default: 6")
+    command.add_argument("--min-samples-leaf", type=int, metavar="N", help="default: 5")
+    command.add_argument("--leaf-order", choices=("auto", "oriented", "rank"))
+    command.add_argument("--prune", choices=("cv", "1se", "none"), help="default: cv")
     command.add_argument(
-        "--link", choices=("logit", "probit"), default="logit", help="of a linear model"
+        "--cv", type=int, metavar="FOLDS", help="default: 10; of a booster by size"
+    )
+    command.add_argument("--cv-repeats", type=int, metavar="N", help="default: 1")
+    command.add_argument(
+        "--link", choices=("logit", "probit"), help="of a linear model (default: logit)"
     )
     command.add_argument(
         "--penalty",
         type=_number_or_name,
-        default=0.0,
         metavar="X",
         help="of a linear model: a number, cv or 1se; default: 0",
     )
     command.add_argument(
         "--l1-ratio",
         type=float,
-        default=0.0,
         metavar="X",
         help="share of the lasso in the penalty, 0 to 1; default: 0, ridge",
     )
+    command.add_argument(
+        "--loss", choices=("concordance", "rank", "y"), help="of a booster (default: concordance)"
+    )
+    command.add_argument(
+        "--kappa", type=float, metavar="X", help="of its soft targets; inf for none (default: 10)"
+    )
+    command.add_argument(
+        "--rounds", type=int, metavar="N", help="of a booster (default: by cross-validation)"
+    )
+    command.add_argument("--max-rounds", type=int, metavar="N", help="default: 1000")
+    command.add_argument("--trees", choices=("small", "large"), help="default: small")
+    command.add_argument("--metric", metavar="NAME", help="that chooses rounds (default: kendall)")
     command.add_argument("--weights", metavar="COLUMN", help="case weights")
     command.add_argument(
         "--groups", metavar="COLUMN", help="rows that belong together, such as one patient's"
     )
     command.add_argument("--na-action", choices=("drop", "raise"), default="drop")
-    command.add_argument("--random-state", type=int, default=0, metavar="SEED", help="default: 0")
-    command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="threads; -1 for all")
+    command.add_argument("--random-state", type=int, metavar="SEED", help="default: 0")
+    command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 for all")
     command.add_argument(
         "--text",
         action="append",
@@ -108,8 +120,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     add_csv(command)
     command.add_argument("--quiet", action="store_true", help="do not print the summary")
-    for defaults in ONLY.values():
-        command.set_defaults(**defaults)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -125,9 +135,9 @@ def run(arguments: argparse.Namespace) -> None:
         delimiter=arguments.delimiter,
         marks=marks(arguments),
     )
-    from crank.api import fit, linear
+    from crank import api
 
-    fitted: Callable[..., RankingModel] = linear if arguments.model == "linear" else fit
+    fitted: Callable[..., RankingModel] = getattr(api, OPTIONS[arguments.model][0])
     with placed(arguments.data, arguments.delimiter):
         model = fitted(
             frame,
@@ -145,16 +155,23 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Collect the options of the kind of model, and refuse those of others."""
-    for kind, defaults in ONLY.items():
-        for name, default in defaults.items():
-            if kind != arguments.model and getattr(arguments, name) != default:
-                option = f"--{name.replace('_', '-')}"
-                raise OptionError(f"{option} belongs to --model {kind}. Leave it out.")
-    options = {name: getattr(arguments, name) for name in (*ONLY[arguments.model], *FOLDS)}
-    if arguments.model == "tree":
-        options["learner_params"] = dict(map(_param, options.pop("param")))
-        options["prune"] = None if options["prune"] == "none" else options["prune"]
+    """Collect the options that were given, and refuse those of other kinds of model."""
+    own = OPTIONS[arguments.model][1]
+    owners: dict[str, list[str]] = {}
+    for kind, (_, names) in OPTIONS.items():
+        for name in names:
+            owners.setdefault(name, []).append(kind)
+    options = {name: getattr(arguments, name) for name in owners}
+    options = {name: value for name, value in options.items() if value is not None}
+    for name in options:
+        if name not in own:
+            option, kinds = f"--{name.replace('_', '-')}", " and ".join(owners[name])
+            raise OptionError(f"{option} belongs to --model {kinds}. Leave it out.")
+    if "param" in options:
+        target = "learner_params" if arguments.model == "tree" else "params"
+        options[target] = dict(map(_param, options.pop("param")))
+    if options.get("prune") == "none":
+        options["prune"] = None
     return options
 
 

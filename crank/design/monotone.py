@@ -171,13 +171,14 @@ def _moved_by(design: DesignSpec, name: str) -> dict[int, int]:
     for block in design.blocks:
         width = design.width(block)
         parts = [design.factors[i] for i in block.factors]
-        if any(name in _reads(part) for part in parts):
+        if any(name in reads(part) for part in parts):
             moved[start] = _block_slope(block, parts, name)
         start += width
     return moved
 
 
-def _reads(part: Factor) -> tuple[str, ...]:
+def reads(part: Factor) -> tuple[str, ...]:
+    """Name the raw columns that a factor is made of."""
     parts = part.parts if isinstance(part, Cross) else (part,)
     return tuple(name for one in parts for name in columns_of(one.steps))
 

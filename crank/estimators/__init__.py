@@ -1,6 +1,7 @@
 """scikit-learn estimators: arrays in, scores out; one file a kind of ranker."""
 
+from crank.estimators.booster import RankingBooster
 from crank.estimators.linear import RankingLinear
 from crank.estimators.tree import RankingTree
 
-__all__ = ["RankingLinear", "RankingTree"]
+__all__ = ["RankingBooster", "RankingLinear", "RankingTree"]

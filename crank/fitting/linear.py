@@ -21,6 +21,7 @@ from crank.growing.matrix import FloatArray
 from crank.kernels.links import LINKS
 from crank.kernels.softrank import MOST_BINS, MOST_PAIRS
 from crank.metrics.figures import figures
+from crank.rankers.base import Ranker
 from crank.rankers.linear import LinearOptions, LinearRanker, linear_score
 from crank.rankers.penalty import PenaltyPath
 from crank.rankers.validation import Estimate
@@ -233,7 +234,7 @@ def summarised(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 
 def training_figures(
-    ranker: LinearRanker, X: FloatArray, ranks: Ranks, groups: Groups | None = None
+    ranker: Ranker, X: FloatArray, ranks: Ranks, groups: Groups | None = None
 ) -> dict[str, Estimate]:
     """Figures on the training rows, with standard errors that ignore the fit."""
     score = ranker.predict(X)[ranks.row]

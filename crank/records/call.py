@@ -93,6 +93,8 @@ def kept(value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {str(name): _setting(part) for name, part in value.items()} or None
+    if isinstance(value, list) and value and all(isinstance(part, list) for part in value):
+        return [_setting(part) for part in value]
     return Shown(f"<array of {len(value)}>" if hasattr(value, "__len__") else _short(value))
 
 

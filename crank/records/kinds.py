@@ -53,6 +53,15 @@ KINDS: dict[str, Kind] = {
             "onnx": "crank.export.onnx.linear",
         },
     ),
+    "booster": Kind(
+        model="crank.models.booster:BoosterModel",
+        fit="crank.api:boost",
+        readers={
+            "report": "crank.report.booster",
+            "json": "crank.export.json.booster",
+            "onnx": "crank.export.onnx.booster",
+        },
+    ),
 }
 
 

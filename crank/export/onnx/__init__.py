@@ -21,7 +21,7 @@ from crank.records.kinds import reader
 MATRIX = "X"
 """Name of the input in the form "matrix"."""
 KEYS = (
-    *("crank_version", "formula", "learner", "criterion", "link", "outputs", "columns"),
+    *("crank_version", "formula", "learner", "criterion", "link", "loss", "outputs", "columns"),
     *("design", "levels", "figures", "unknown"),
 )
 

@@ -1,0 +1,237 @@
+"""The LightGBM engine of boosters: settings that never depend on threads, and rounds one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.errors import OptionError, did_you_mean, listed, require
+from crank.fitting.losses import PairLoss, labels_of, pair_loss
+from crank.growing.matrix import FloatArray
+from crank.rankers.booster import BoosterOptions
+from crank.ranks import Ranks
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "small": {
+        "learning_rate": 0.04,
+        "num_leaves": 10,
+        "min_data_in_leaf": 8,
+        "bagging_fraction": 0.8,
+        "bagging_freq": 1,
+        "feature_fraction": 0.6,
+        "lambda_l2": 1.0,
+    },
+    "large": {"learning_rate": 0.05, "num_leaves": 31, "min_data_in_leaf": 20},
+}
+OWN = {
+    "objective": "loss=",
+    "metric": "metric=",
+    "num_iterations": "rounds= or max_rounds=",
+    "early_stopping_round": "patience=",
+    "num_threads": "n_jobs=",
+    "seed": "random_state=",
+    "monotone_constraints": "monotone=",
+    "interaction_constraints": "interaction=",
+    "categorical_feature": "C(...) in the formula",
+    "verbosity": "progress=",
+    "boosting": "",
+    "linear_tree": "",
+    "num_class": "",
+    "deterministic": "",
+    "force_row_wise": "",
+    "force_col_wise": "",
+    "device_type": "",
+    "tree_learner": "",
+    "machines": "",
+    "init_score": "",
+}
+"""Settings of LightGBM that crank makes itself, and where they are asked for."""
+SIDE_BY_SIDE = 20_000
+"""Rows below which folds run side by side, each in one thread; above, each fold in all threads."""
+
+
+def settings(
+    options: BoosterOptions,
+    n: int,
+    monotone: Sequence[int] = (),
+    interaction: Sequence[Sequence[int]] = (),
+) -> dict[str, Any]:
+    """Return LightGBM's parameters for a training sample of n rows."""
+    scaled = max(2, n // 25)  # its own limits would keep a small sample from being cut at all
+    preset = dict(PRESETS[options.trees])
+    preset["min_data_in_leaf"] = min(preset["min_data_in_leaf"], scaled)
+    chosen = {
+        **preset,
+        "min_data_in_bin": min(3, max(1, n // 100)),
+        "min_data_per_group": min(100, max(5, n // 50)),
+        "cat_smooth": 10.0,
+        **checked(options.params),
+        "objective": "none" if options.loss == "concordance" else "regression",
+        "metric": "None",
+        "boost_from_average": False,
+        "seed": options.random_state % 2**31,
+        "deterministic": True,
+        "force_col_wise": True,  # one thread sums one column: no sum depends on their number
+        "feature_pre_filter": False,
+        "num_threads": 1 if n < SIDE_BY_SIDE else options.threads,
+        "verbosity": -1,
+    }
+    if any(monotone):
+        chosen |= {
+            "monotone_constraints": list(monotone),
+            "monotone_constraints_method": chosen.get("monotone_constraints_method", "basic"),
+        }
+    if len(interaction):
+        chosen["interaction_constraints"] = [list(one) for one in interaction]
+    return chosen
+
+
+def checked(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by LightGBM's own names; refuse unknown ones and those that crank makes.
+
+    Examples
+    --------
+    >>> checked({"max_leaves": 7})
+    {'num_leaves': 7}
+    """
+    name_of, known = {}, []
+    for name, aliases in _names().items():
+        known.append(name)
+        name_of.update(dict.fromkeys((name, *aliases), name))
+    found = {}
+    for given, value in params.items():
+        name = name_of.get(given, "")
+        if not name:
+            raise OptionError(
+                f"params names {given!r}, which is no setting of LightGBM."
+                f"{did_you_mean(given, name_of) or f' Allowed, for instance: {listed(known)}.'}"
+            )
+        if name in OWN:
+            instead = f" Use {OWN[name]}." if OWN[name] else " Leave it out."
+            raise OptionError(f"params names {given!r}, which crank sets itself.{instead}")
+        found[name] = value
+    return found
+
+
+def _names() -> Mapping[str, Sequence[str]]:
+    """Ask LightGBM which settings it has, each with its other names."""
+    require("lightgbm", "lightgbm")
+    from lightgbm.basic import _ConfigAliases
+
+    names: Mapping[str, Sequence[str]] = _ConfigAliases._get_all_param_aliases()
+    return names
+
+
+@dataclass(eq=False)
+class Training:
+    """One booster that grows round by round, beside the rows that it is judged on.
+
+    Attributes
+    ----------
+    booster : lightgbm.Booster
+    loss : PairLoss or None
+        None if LightGBM computes the loss itself.
+    rounds : int
+        Trees so far.
+    finished : bool
+        Whether no further split is possible.
+    """
+
+    booster: Any
+    loss: PairLoss | None
+    rounds: int = 0
+    finished: bool = False
+
+    def grow(self, rounds: int) -> None:
+        """Add trees."""
+        for _ in range(rounds):
+            if self.finished:
+                return
+            self.finished = bool(self.booster.update(fobj=self._derivatives if self.loss else None))
+            self.rounds += 1
+
+    def _derivatives(self, score: Any, _: Any) -> tuple[Any, Any]:
+        assert self.loss is not None
+        return self.loss.derivatives(np.asarray(score, dtype=np.float64))
+
+    def heldout(self) -> NDArray[np.float64]:
+        """Score the rows that it is judged on, with all trees so far."""
+        kept: list[NDArray[np.float64]] = []
+
+        def keep(score: Any, _: Any) -> tuple[str, float, bool]:
+            kept.append(np.array(score, dtype=np.float64))
+            return "kept", 0.0, True
+
+        self.booster.eval_valid(feval=keep)
+        return kept[0]
+
+
+class Engine:
+    """Rows in bins, once, and boosters that are trained on some of them.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        NaN is missing; category codes count from 0.
+    levels : sequence of int
+        For each column the number of its levels, 0 if it holds numbers.
+    options : BoosterOptions
+    monotone : sequence of int
+        1 or −1 for columns in which the score must be monotone, else 0.
+    interaction : sequence of sequences of int
+        Columns that may meet in a branch; none of them if all may.
+    """
+
+    def __init__(
+        self,
+        X: FloatArray,
+        levels: Sequence[int],
+        options: BoosterOptions,
+        monotone: Sequence[int] = (),
+        interaction: Sequence[Sequence[int]] = (),
+    ) -> None:
+        require("lightgbm", "lightgbm")
+        import lightgbm
+
+        self.options = options
+        self.settings = settings(options, len(X), monotone, interaction)
+        self.data = lightgbm.Dataset(
+            X,
+            label=np.zeros(len(X), dtype=np.float32),
+            categorical_feature=[j for j, count in enumerate(levels) if count],
+            params=self.settings,
+            free_raw_data=False,
+        ).construct()
+
+    def training(self, ranks: Ranks, judged: NDArray[np.intp] | None = None) -> Training:
+        """Begin a booster on some rows, and keep scores of others.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            Of the rows to train on.
+        judged : ndarray of int, optional
+            Rows to keep scores of, in increasing order.
+        """
+        import lightgbm
+
+        # bins belong to rows in their order
+        order = np.argsort(ranks.row)
+        rows = ranks.row[order]
+        data = self.data.subset(rows).construct()
+        loss = None
+        if self.options.loss == "concordance":
+            by_position = pair_loss(ranks, self.options.kappa)
+            loss = PairLoss(by_position.target[order], by_position.weight[order])
+        else:
+            data.set_label(labels_of(ranks, self.options)[order])
+            if not ranks.unweighted:
+                data.set_weight(ranks.weight[order] * (len(rows) / ranks.total))
+        booster = lightgbm.Booster(params=self.settings, train_set=data)
+        if judged is not None:
+            booster.add_valid(self.data.subset(judged).construct(), "judged")
+        return Training(booster, loss)
