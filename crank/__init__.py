@@ -16,12 +16,13 @@ from crank._version import __version__
 
 if TYPE_CHECKING:
     from crank import datasets, errors, metrics, monitor, serve, testing
-    from crank.api import boost, fit, linear
+    from crank.api import boost, fit, forest, linear
     from crank.errors import CrankError
-    from crank.estimators import RankingBooster, RankingLinear, RankingTree
+    from crank.estimators import RankingBooster, RankingForest, RankingLinear, RankingTree
     from crank.judging.comparison import compare
     from crank.models.base import RankingModel
     from crank.models.booster import BoosterModel
+    from crank.models.forest import ForestModel
     from crank.models.linear import LinearModel
     from crank.models.loading import from_json, load
     from crank.models.tree import TreeModel
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
 __all__ = [
     "BoosterModel",
     "CrankError",
+    "ForestModel",
     "LinearModel",
     "RankingBooster",
+    "RankingForest",
     "RankingLinear",
     "RankingModel",
     "RankingTree",
@@ -42,6 +45,7 @@ __all__ = [
     "datasets",
     "errors",
     "fit",
+    "forest",
     "from_json",
     "learners",
     "linear",
@@ -56,8 +60,10 @@ __all__ = [
 _HOME = {
     "BoosterModel": "crank.models.booster",
     "CrankError": "crank.errors",
+    "ForestModel": "crank.models.forest",
     "LinearModel": "crank.models.linear",
     "RankingBooster": "crank.estimators",
+    "RankingForest": "crank.estimators",
     "RankingLinear": "crank.estimators",
     "RankingModel": "crank.models.base",
     "RankingTree": "crank.estimators",
@@ -65,6 +71,7 @@ _HOME = {
     "boost": "crank.api",
     "compare": "crank.judging.comparison",
     "fit": "crank.api",
+    "forest": "crank.api",
     "from_json": "crank.models.loading",
     "learners": "crank.plugins.registry",
     "linear": "crank.api",

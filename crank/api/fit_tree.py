@@ -157,7 +157,7 @@ def fit(
     splitter.check_size(table.n_rows, len(design.names))
     directions = signs(design, options.directions)
     X = design.matrix(table)
-    info = _describe(splitter, learner_params)
+    info = described(splitter, learner_params)
     installed = name_of(splitter) is not None
     settings = ", ".join(f"{name}={value!r}" for name, value in info.params.items())
     asked = {
@@ -214,7 +214,8 @@ def fit(
     )
 
 
-def _describe(learner: SplitLearner, params: Mapping[str, Any] | None) -> LearnerInfo:
+def described(learner: SplitLearner, params: Mapping[str, Any] | None) -> LearnerInfo:
+    """Say which learner it is, and how it was set."""
     entry = entry_of(learner)
     return LearnerInfo(
         name=name_of(learner) or type(learner).__name__,

@@ -24,6 +24,13 @@ OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "linear": ("linear", ("link", "penalty", "l1_ratio", "cv", "random_state")),
+    "forest": (
+        "forest",
+        (
+            *("learner", "param", "criterion", "max_depth", "min_samples_leaf", "n_trees"),
+            *("max_features", "thresholds", "max_samples", "random_state", "n_jobs"),
+        ),
+    ),
     "boost": (
         "boost",
         (
@@ -59,7 +66,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--model", choices=tuple(OPTIONS), default="tree", help="kind of ranker (default: tree)"
     )
-    command.add_argument("--learner", help="of a tree; see crank learners (default: stump)")
+    command.add_argument("--learner", help="of trees; see crank learners (default: stump)")
     command.add_argument(
         "--param", action="append", metavar="NAME=VALUE", help="of the learner or the booster"
     )
@@ -69,8 +76,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="of a tree: one of %(choices)s (default: auto)",
     )
-    command.add_argument("--max-depth", type=int, metavar="N", help="default: 6")
-    command.add_argument("--min-samples-leaf", type=int, metavar="N", help="default: 5")
+    command.add_argument("--max-depth", type=int, metavar="N", help="default: 6, of a forest 30")
+    command.add_argument("--min-samples-leaf", type=int, metavar="N", help="default: 5, of a forest 2")
     command.add_argument("--leaf-order", choices=("auto", "oriented", "rank"))
     command.add_argument("--prune", choices=("cv", "1se", "none"), help="default: cv")
     command.add_argument(
@@ -100,6 +107,19 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--rounds", type=int, metavar="N", help="of a booster (default: by cross-validation)"
+    )
+    command.add_argument("--n-trees", type=int, metavar="N", help="of a forest (default: 500)")
+    command.add_argument(
+        "--max-features",
+        type=_number_or_name,
+        metavar="N",
+        help="of a forest: columns a node, a number, a share or sqrt (default: 0.6)",
+    )
+    command.add_argument(
+        "--thresholds", choices=("best", "random"), help="of a forest (default: best)"
+    )
+    command.add_argument(
+        "--max-samples", type=float, metavar="SHARE", help="of a forest: rows that a bag draws"
     )
     command.add_argument("--max-rounds", type=int, metavar="N", help="default: 1000")
     command.add_argument("--trees", choices=("small", "large"), help="default: small")
@@ -168,7 +188,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
             option, kinds = f"--{name.replace('_', '-')}", " and ".join(owners[name])
             raise OptionError(f"{option} belongs to --model {kinds}. Leave it out.")
     if "param" in options:
-        target = "learner_params" if arguments.model == "tree" else "params"
+        target = "learner_params" if "learner" in own else "params"
         options[target] = dict(map(_param, options.pop("param")))
     if options.get("prune") == "none":
         options["prune"] = None
@@ -178,7 +198,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 def _number_or_name(text: str) -> float | str:
     """Read a number; a name is checked by the model."""
     try:
-        return float(text)
+        return int(text) if text.isdigit() else float(text)
     except ValueError:
         return text
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from crank.errors import OptionError, did_you_mean, listed
-from crank.estimators.base import RankingEstimator, seed_of
+from crank.estimators.base import seed_of
+from crank.estimators.learner import LearnerEstimator, group_numbers
 from crank.fitting.tree import fit_tree
-from crank.metrics.groups import check_several, read_groups
 from crank.plugins.base import SplitLearner
 from crank.plugins.nodewise import require_monotone
 from crank.plugins.registry import get_learner
@@ -21,7 +20,7 @@ from crank.rankers.pruning import PruningPath
 from crank.ranks import rank
 
 
-class RankingTree(RankingEstimator):
+class RankingTree(LearnerEstimator):
     """An oriented ranking tree as a scikit-learn estimator.
 
     Parameters
@@ -126,13 +125,7 @@ class RankingTree(RankingEstimator):
         if options.monotone:
             require_monotone(learner)
         X, y, weight = self._checked_sample(X, y, sample_weight, missing=learner.takes_missing)
-        labels = None
-        if groups is not None:
-            kept = np.asarray(groups)
-            if len(kept) != len(y) and sample_weight is not None:
-                kept = kept[np.asarray(sample_weight) > 0]
-            labels = read_groups(kept, len(y)).astype(np.intp)
-            check_several(labels)
+        labels = group_numbers(groups, len(y), sample_weight)
         monotone = self._directions(options.directions)
         fitted = fit_tree(
             X,
@@ -178,22 +171,3 @@ class RankingTree(RankingEstimator):
         """Return the leaf of each row, 0 for the best."""
         X = self._checked_rows(X)
         return self.tree_.apply(X, self.n_jobs)
-
-    def _directions(self, wanted: Mapping[Any, int]) -> tuple[int, ...]:
-        """Find the direction of each column."""
-        names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            raise OptionError(
-                f"monotone= names {unknown[0]!r}, which X does not have. "
-                f"Allowed: {listed(map(repr, names))}.{did_you_mean(unknown[0], names)}"
-            )
-        return tuple(wanted.get(name, 0) for name in names) if wanted else ()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        try:
-            tags.input_tags.allow_nan = get_learner(self.learner, self.learner_params).takes_missing
-        except Exception:  # a bad learner is reported by fit, not by its tags
-            tags.input_tags.allow_nan = False
-        return tags

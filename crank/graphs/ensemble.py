@@ -139,6 +139,12 @@ def whole_sums(graph: Graph, nodes: NodeTable) -> str:
     return total
 
 
+def whole_leaves(graph: Graph, nodes: NodeTable) -> str:
+    """Add such trees; return the whole number of each tree's leaf as int64, shape [N, trees]."""
+    x, tests = _numbers_only(graph, nodes)
+    return graph.cast(leaf_numbers(graph, x, tests), Element.INT64)
+
+
 def _packs(nodes: NodeTable) -> list[slice]:
     """Cut the trees into runs whose largest values add up to no more than is exact."""
     largest = np.zeros(len(nodes.roots), dtype=np.int64)

@@ -62,6 +62,15 @@ KINDS: dict[str, Kind] = {
             "onnx": "crank.export.onnx.booster",
         },
     ),
+    "forest": Kind(
+        model="crank.models.forest:ForestModel",
+        fit="crank.api:forest",
+        readers={
+            "report": "crank.report.forest",
+            "json": "crank.export.json.forest",
+            "onnx": "crank.export.onnx.forest",
+        },
+    ),
 }
 
 

@@ -28,6 +28,11 @@ MODELS = {
     "stump-functions": ("y ~ ns(x, df=3) + cut(z, 4) + log(z, 3) + h", {}),
     "stump-monotone": ("y ~ x + z", {"monotone": {"z": "increasing"}, "criterion": "kendall"}),
     "linear": ("y ~ z + log(z) + h", {"penalty": 0.001}),
+    "forest": (
+        "y ~ x + log(z) + g + flag",
+        {"n_trees": 8, "min_samples_leaf": 12, "max_depth": 4},
+    ),
+    "forest-logistic": ("y ~ z + k", {"n_trees": 3, "learner": "logistic", "max_depth": 2}),
     "sklearn-linear": ("y ~ z + k", {"learner": SklearnLearner(LogisticRegression())}),
     "sklearn-forest": (
         "y ~ z + k + h",
@@ -82,6 +87,8 @@ def main(folder: str, *names: str) -> None:
             training = frame.assign(h=pd.Categorical(frame["h"], ["v", "u"], ordered=True))
         if name.startswith("linear"):
             m = crank.linear(training, formula, **options)
+        elif name.startswith("forest"):
+            m = crank.forest(training, formula, **options)
         else:
             m = crank.fit(training, formula, **{"max_depth": 3, "prune": None, "cv": 5} | options)
         m.to_json(target / f"{name}.json")

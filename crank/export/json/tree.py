@@ -31,17 +31,8 @@ _ROUNDING = 1e-9
 def write(ranker: TreeRanker) -> dict[str, Any]:
     """Return a tree with its history as plain data."""
     learner, tree, grown = ranker.learner, ranker.tree, ranker.pruning.tree
-    entry = require_installed(learner)
     return {
-        "learner": {
-            "name": learner.name,
-            "params": {str(k): stored_setting(v) for k, v in learner.params.items()},
-            "takes_missing": bool(learner.takes_missing),
-            "takes_categories": bool(learner.takes_categories),
-            "distribution": entry.distribution,
-            "version": entry.version,
-            "contract": int(learner.contract),
-        },
+        "learner": stored_learner(learner),
         "options": {k: stored_setting(v) for k, v in ranker.options.to_dict().items()},
         **_criterion(ranker),
         "totals": {name: float(total) for name, total in tree.totals.items()},
@@ -55,6 +46,28 @@ def write(ranker: TreeRanker) -> dict[str, Any]:
         "leaves": leaf_entries(tree, grown),
         "nodes": node_entries(grown, learner),
     }
+
+
+def stored_learner(learner: LearnerInfo) -> dict[str, Any]:
+    """Write which learner it was, and what provides it."""
+    entry = require_installed(learner)
+    return {
+        "name": learner.name,
+        "params": {str(k): stored_setting(v) for k, v in learner.params.items()},
+        "takes_missing": bool(learner.takes_missing),
+        "takes_categories": bool(learner.takes_categories),
+        "distribution": entry.distribution,
+        "version": entry.version,
+        "contract": int(learner.contract),
+    }
+
+
+def read_learner(about: dict[str, Any]) -> LearnerInfo:
+    """Read back which learner it was; it must be here."""
+    params = {name: read_setting(value) for name, value in about["params"].items()}
+    learner = LearnerInfo(**(about | {"params": params}))
+    require_readable(learner)
+    return learner
 
 
 def prove(ranker: TreeRanker, stored: dict[str, Any], design: DesignSpec) -> None:
@@ -76,10 +89,7 @@ def prove(ranker: TreeRanker, stored: dict[str, Any], design: DesignSpec) -> Non
 def read(stored: dict[str, Any], design: DesignSpec) -> TreeRanker:
     """Build a tree from plain data, every value checked."""
     check_schema(stored, ranker_schema("tree"), where="ranker")
-    about = stored["learner"]
-    params = {name: read_setting(value) for name, value in about["params"].items()}
-    learner = LearnerInfo(**(about | {"params": params}))
-    require_readable(learner)
+    learner = read_learner(stored["learner"])
     try:
         criterion, because = _read_criterion(stored)
         figure = get_figure(stored["pruning"]["figure"], of_trees=True, option="pruning.figure")

@@ -14,6 +14,7 @@ from crank.graphs.graph import Element, Graph
 from crank.growing.rule import Split
 from crank.growing.tree import Tree
 from crank.kernels.column_tests import ColumnTest, tree_of_tests
+from crank.records.forest import ForestRecord
 from crank.records.tree import TreeRecord
 
 
@@ -24,7 +25,7 @@ def described(model: TreeRecord) -> dict[str, str]:
 
 def outputs(graph: Graph, model: TreeRecord, names: Mapping[str, str]) -> None:
     """Write the outputs that were asked for, each under its name."""
-    leaf = leaves(graph, model.tree, _decisions(graph, model))
+    leaf = leaves(graph, model.tree, decisions(graph, model, model.tree))
     number = graph.op("Cast", leaf, out=names.get("leaf"), to=int(Element.INT64))
     for output, name in names.items():
         if output == "leaf":
@@ -37,9 +38,9 @@ def outputs(graph: Graph, model: TreeRecord, names: Mapping[str, str]) -> None:
         graph.output(name, Element.DOUBLE)
 
 
-def _decisions(graph: Graph, model: TreeRecord) -> list[str]:
+def decisions(graph: Graph, model: TreeRecord | ForestRecord, tree: Tree) -> list[str]:
     """Ask every rule for its decision value, in the order in which the tree is walked."""
-    inner = [(f"node {n.number}", n.split) for _, n in model.tree.walk() if n.split]
+    inner = [(f"node {n.number}", n.split) for _, n in tree.walk() if n.split]
     whole = graph.later(_matrix, len(model.design.names))
     values = []
     for where, split in inner:

@@ -224,7 +224,7 @@ def _verdict(table: pd.DataFrame, margin: float, alpha: float) -> str:
         text += (
             f" This model is not quite that order: averaging several trees ranks better by up to "
             f"{best['finer']:.3f} AUC (at the {_percent(best)} quantile), so more leaves, another "
-            "learner or an ensemble should help."
+            "learner or an ensemble (crank.forest) should help."
         )
     return text
 

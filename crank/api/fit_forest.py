@@ -1,0 +1,209 @@
+"""Forests from a formula: `crank.forest`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from crank.api.fit_tree import described
+from crank.api.rows import training_rows
+from crank.api.seeds import drawn_seed
+from crank.design.monotone import signs
+from crank.fitting.forest import check_learner, fit_forest
+from crank.formula import learn_design, learn_response
+from crank.models.forest import ForestModel
+from crank.plugins.base import SplitLearner
+from crank.plugins.registry import get_learner, name_of
+from crank.rankers.forest import ForestOptions, ForestRanker
+from crank.ranks import rank
+from crank.records.base import refuse_missing
+from crank.records.call import Shown, recorded
+from crank.records.provenance import TrainingInfo
+
+
+def forest(
+    data: Any,
+    formula: str,
+    *,
+    n_trees: int = 500,
+    learner: str | SplitLearner = "stump",
+    learner_params: Mapping[str, Any] | None = None,
+    criterion: str = "auto",
+    max_depth: int = 30,
+    min_samples_leaf: int | Literal["auto"] = "auto",
+    max_features: int | float | Literal["auto", "sqrt"] | None = "auto",
+    thresholds: Literal["best", "random"] = "best",
+    bootstrap: bool = True,
+    max_samples: float | None = None,
+    monotone: Mapping[str, str | int] | None = None,
+    weights: Any = None,
+    groups: Any = None,
+    subset: Any = None,
+    na_action: Literal["drop", "raise"] = "drop",
+    context: Mapping[str, Callable[..., Any]] | None = None,
+    random_state: int | None = 0,
+    n_jobs: int = -1,
+    progress: bool | None = None,
+) -> ForestModel:
+    """Fit a ranking forest from a formula: many trees on bags of the rows, whose leaves vote.
+
+    A leaf votes with the mean rank of its training rows, as a whole number from 0 to 65535; the
+    score of a row is the sum of the votes of its leaves, exact wherever it is computed.
+
+    Parameters
+    ----------
+    data : data frame
+        pandas, polars or anything that narwhals reads; or a dict of columns.
+    formula : str
+        ``"y ~ x1 + log(x2) + C(g)"``; ``.`` stands for all other columns.
+    n_trees : int
+        Number of trees; more never do harm but take longer.
+    learner, learner_params
+        A split learner, as in `crank.fit`. Stumps are grown in compiled code over shared bins.
+    criterion : {"auto", "crank", "kendall", "iauc", "spearman"}
+        What a split maximises; "auto" is "spearman", the variance of ranks.
+    max_depth : int
+        Greatest depth of a tree.
+    min_samples_leaf : int or "auto"
+        Fewest training rows in a leaf, counted as often as they were drawn; for other learners than
+        stump each row counts once. "auto" is 2 below 10,000 rows, else 5.
+    max_features : int, float, "auto", "sqrt" or None
+        Columns that a node looks at, drawn anew for each node: a number, a share, the square
+        root of their number, all. "auto" is 0.6 of them. If none of them can be cut, more are
+        drawn. Other learners than stump see the columns that are not drawn as constant.
+    thresholds : {"best", "random"}
+        Where a column is cut: where the criterion is best, or anywhere between its smallest and
+        largest value in the node, as in extremely randomised trees (for stumps only).
+    bootstrap : bool
+        Whether a bag draws rows with replacement, as many as there are; else without.
+    max_samples : float, optional
+        Share of the rows (or groups) that a bag draws: by default 1 with replacement, else 0.632.
+        Without replacement and with 1, no row is out of bag.
+    monotone : mapping, optional
+        Columns in which the score never decreases or never increases; see `crank.fit`. Leaves
+        out of order share their mean rank.
+    weights : str or array-like, optional
+        Case weights: a column's name or one number a row. A row of weight 0 is as if absent.
+    groups : str or array-like, optional
+        Rows that belong together: a column's name or one label a row. Bags draw whole groups, so
+        rows out of bag belong to other groups; standard errors are clustered.
+    subset : str or array-like of bool or int, optional
+        Rows to use, as in `crank.fit`.
+    na_action : {"drop", "raise"}
+        What to do with rows whose response, weight or group is missing, or a predictor if the
+        learner takes no missing values. Other missing predictors go where they gain most.
+    context : mapping, optional
+        Functions that the formula may call by name; such a model cannot be saved.
+    random_state : int or None
+        Seeds bags and trees; None draws a seed, which the model's call shows.
+    n_jobs : int
+        Threads; −1 for one a core. The forest does not depend on it.
+    progress : bool, optional
+        Whether to show a bar; by default on a terminal when it takes a while.
+
+    Returns
+    -------
+    ForestModel
+
+    References
+    ----------
+    Breiman (2001), Random forests, Machine Learning 45, 5–32. Geurts, Ernst & Wehenkel (2006),
+    Extremely randomized trees, Machine Learning 63, 3–42. Meinshausen (2006), Quantile regression
+    forests, Journal of Machine Learning Research 7, 983–999. Wright & König (2019), Splitting on
+    categorical predictors in random forests, PeerJ 7:e6339.
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.forest(train.frame, "y ~ x", n_trees=50)
+    >>> round(float(crank.metrics.kendall(test.y, m.predict(test.frame))), 2)
+    0.95
+    """
+    if random_state is None:
+        random_state = drawn_seed()
+    options = ForestOptions(
+        n_trees=n_trees,
+        criterion=criterion,
+        max_depth=max_depth,
+        min_samples_leaf=min_samples_leaf,
+        max_features=max_features,
+        thresholds=thresholds,
+        bootstrap=bootstrap,
+        max_samples=max_samples,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        monotone=monotone,  # type: ignore[arg-type]  # numbers become words there
+    )
+    splitter = get_learner(learner, learner_params)
+    check_learner(splitter, options)
+    rows = training_rows(
+        data,
+        formula,
+        weights=weights,
+        groups=groups,
+        subset=subset,
+        na_action=na_action,
+        context=context,
+        takes_missing=splitter.takes_missing,
+    )
+    parsed, table = rows.parsed, rows.table
+    response = learn_response(parsed, table)
+    y = response.values(table)
+    design = learn_design(parsed, table, native=splitter.takes_categories)
+    splitter.check_size(table.n_rows, len(design.names))
+    directions = signs(design, options.directions)
+    X = design.matrix(table)
+    info = described(splitter, learner_params)
+    if not splitter.takes_missing:
+        refuse_missing(X, design, f"learner {info.name!r}")
+    ranks = rank(y, rows.weights)
+    fitted = fit_forest(
+        X,
+        ranks,
+        learner=splitter,
+        options=options,
+        levels=tuple(0 if names is None else len(names) for names in design.levels),
+        monotone=directions,
+        labels=rows.groups,
+        progress=progress,
+    )
+    training = TrainingInfo(
+        n=len(y),
+        n_dropped=rows.n_dropped,
+        weighted=not ranks.unweighted,
+        figures={},
+        crossvalidated={},
+        missing=rows.missing,
+        n_groups=rows.n_groups,
+        columns=rows.columns,
+    )
+    installed = name_of(splitter) is not None
+    settings = ", ".join(f"{name}={value!r}" for name, value in info.params.items())
+    asked = {
+        "learner": info.name if installed else Shown(f"{info.name}({settings})"),
+        "learner_params": info.params if installed else None,
+        "weights": weights,
+        "groups": groups,
+        "subset": subset,
+        "na_action": na_action,
+        "context": context,
+        "progress": progress,
+    }
+    return ForestModel(
+        formula=parsed.text,
+        response=response,
+        training=training,
+        call=recorded(forest, "crank.forest", parsed.text, options.to_dict() | asked),
+        design=design,
+        ranker=ForestRanker(
+            options=options,
+            learner=info,
+            criterion=fitted.criterion,
+            because=fitted.because,
+            trees=fitted.trees,
+            rungs=fitted.rungs,
+            oob=fitted.oob,
+            n_oob=fitted.n_oob,
+        ),
+    )

@@ -1,0 +1,228 @@
+"""Fit a forest to arrays: bags of rows, a tree each, figures from rows out of the bag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.criteria import AUTO, Criterion, choose_criterion, get_criterion
+from crank.errors import OptionError
+from crank.fitting.bag_trees import column_trees
+from crank.fitting.rule_trees import rule_trees
+from crank.fitting.validate import measurable
+from crank.growing.matrix import FloatArray, TrainingMatrix
+from crank.metrics.figures import KENDALL
+from crank.plugins.base import SplitLearner
+from crank.plugins.nodewise import require_monotone
+from crank.plugins.stump import Stump
+from crank.progress import track
+from crank.rankers.forest import MOST_RUNGS, ForestOptions
+from crank.rankers.validation import Estimate
+from crank.rankers.votes import ColumnTrees, RuleTrees, VoteTrees
+from crank.ranks import Ranks
+
+MOST_LEVELS = 255
+"""Levels of a factor beyond which its trees are grown by the ordinary grower."""
+
+
+@dataclass(frozen=True)
+class FittedForest:
+    """A forest with what was learned of it; see `crank.rankers.forest.ForestRanker`."""
+
+    trees: VoteTrees
+    criterion: str
+    because: str
+    rungs: NDArray[np.float64]
+    oob: dict[str, Estimate]
+    n_oob: int
+
+
+def fit_forest(
+    X: FloatArray,
+    ranks: Ranks,
+    *,
+    learner: SplitLearner,
+    options: ForestOptions,
+    levels: tuple[int, ...] | None = None,
+    monotone: tuple[int, ...] = (),
+    labels: NDArray[np.intp] | None = None,
+    progress: bool | None = None,
+) -> FittedForest:
+    """Fit a forest to arrays that have been checked.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Design; NaN is missing.
+    ranks : Ranks
+        Of the responses of its rows.
+    learner : SplitLearner
+    options : ForestOptions
+    levels, monotone : tuple of int, optional
+        See `crank.growing.matrix.TrainingMatrix`.
+    labels : ndarray of shape (n,), optional
+        Group of each row, numbered from 0: bags draw whole groups.
+    progress : bool, optional
+        By default a bar is shown on a terminal when it takes a while.
+    """
+    criterion, because = forest_criterion(options.criterion, ranks)
+    data = TrainingMatrix(X, levels or (0,) * X.shape[1], 1, monotone)
+    rung, rungs = response_rungs(ranks)
+    bags = Bags(ranks, options, labels)
+    makers = rule_trees
+    if type(learner) is Stump and max(data.levels, default=0) <= MOST_LEVELS:
+        makers = column_trees
+    make = makers(data, ranks, rung, learner, criterion, options)
+    out = OutOfBag(X, ranks)
+
+    def grow(k: int) -> tuple[int, Any]:
+        draws, seed = bags.draw(k)
+        tree = make(draws, seed)
+        out.add(tree, draws)
+        return k, tree
+
+    found = dict(track(_each(grow, options), options.n_trees, "forest", show=progress))
+    ordered = [found[k] for k in range(options.n_trees)]
+    trees: VoteTrees = (RuleTrees if makers is rule_trees else ColumnTrees).joined(ordered)
+    oob, n_oob = out.figures(labels)
+    return FittedForest(trees, criterion.name, because, rungs, oob, n_oob)
+
+
+def check_learner(learner: SplitLearner, options: ForestOptions) -> None:
+    """Refuse what a forest of a learner cannot do."""
+    if options.monotone:
+        require_monotone(learner)
+    if options.thresholds == "random" and type(learner) is not Stump:
+        raise OptionError(
+            "thresholds='random' is for the learner 'stump': others choose their own. "
+            "Allowed: 'best'."
+        )
+
+
+def forest_criterion(name: str, ranks: Ranks) -> tuple[Criterion, str]:
+    """Look the criterion up; "auto" is "spearman", measured in docs/design/forest.md."""
+    if name != AUTO:
+        return choose_criterion(name, ranks)
+    return get_criterion("spearman"), "the default of forests"
+
+
+def _each(
+    grow: Callable[[int], tuple[int, Any]], options: ForestOptions
+) -> Iterator[tuple[int, Any]]:
+    """Grow the trees in threads, and hand each over when it is done; an interrupt ends it."""
+    n_jobs = min(options.threads, options.n_trees)
+    if n_jobs < 2:
+        yield from map(grow, range(options.n_trees))
+        return
+    with ThreadPoolExecutor(n_jobs, thread_name_prefix="crank") as pool:
+        waiting = [pool.submit(grow, k) for k in range(options.n_trees)]
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        finally:
+            for future in waiting:  # none, unless a tree failed or the user interrupted
+                future.cancel()
+
+
+class Bags:
+    """The rows of each tree: the same for a seed, whoever grows it and when.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    options : ForestOptions
+    labels : ndarray of int, optional
+        Group of each row of the data.
+    """
+
+    def __init__(
+        self, ranks: Ranks, options: ForestOptions, labels: NDArray[np.intp] | None
+    ) -> None:
+        self.n = len(ranks.row)
+        self.labels = None if labels is None else labels[ranks.row]
+        self.options = options
+        self.seed = np.random.SeedSequence(options.random_state).generate_state(2).tolist()
+
+    def draw(self, k: int) -> tuple[NDArray[np.int32], int]:
+        """Return how often each position in y order is drawn for a tree, and the tree's seed."""
+        rng = np.random.default_rng([*self.seed, k])
+        seed = int(rng.integers(2**63))
+        n = self.n if self.labels is None else int(self.labels.max()) + 1
+        size = max(1, round(n * self.options.share))
+        if self.options.bootstrap:
+            draws = np.bincount(rng.integers(n, size=size, dtype=np.int32), minlength=n)
+        else:
+            draws = np.zeros(n, dtype=np.int32)
+            draws[rng.permutation(n)[:size]] = 1
+        if self.labels is not None:
+            draws = draws[self.labels]
+        return draws.astype(np.int32), seed
+
+
+class OutOfBag:
+    """Votes of each tree for the rows that its bag lacks, added up as whole numbers."""
+
+    def __init__(self, X: FloatArray, ranks: Ranks) -> None:
+        self.X, self.ranks = X, ranks
+        self.votes = np.zeros(len(ranks.row), dtype=np.int64)
+        self.voters = np.zeros(len(ranks.row), dtype=np.int64)
+        self.lock = Lock()
+
+    def add(self, tree: VoteTrees, draws: NDArray[np.int32]) -> None:
+        """Let a tree vote."""
+        absent = np.flatnonzero(draws == 0)
+        if not len(absent):
+            return
+        votes = tree.votes(self.X, self.ranks.row[absent])
+        with self.lock:  # whole numbers: the order of the trees does not matter
+            self.votes[absent] += votes
+            self.voters[absent] += 1
+
+    def figures(self, labels: NDArray[np.intp] | None) -> tuple[dict[str, Estimate], int]:
+        """Judge the mean votes of the rows that have any."""
+        ranks, known = self.ranks, self.voters > 0
+        n = int(np.count_nonzero(known))
+        if n < 2:
+            return {}, n
+        kept = ranks.subset(known)
+        if KENDALL.total(kept) <= 0.0:
+            return {}, n
+        score = self.votes[known] / self.voters[known]
+        weights = None if ranks.unweighted else ranks.weight[known]
+        groups = None if labels is None else labels[ranks.row][known]
+        if groups is not None and len(np.unique(groups)) < 2:
+            return {}, n
+        found = {}
+        for figure in measurable(kept, KENDALL):
+            each = figure.concordance(ranks.y[known], score, weights, groups=groups)
+            found[figure.name] = Estimate(each.estimate, each.se, each.ci_low, each.ci_high)
+        return found, n
+
+
+def response_rungs(ranks: Ranks) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the rung of each position in y order, and the response that each rung stands for.
+
+    Examples
+    --------
+    >>> from crank.ranks import rank
+    >>> rung, rungs = response_rungs(rank(np.array([3.0, 1.0, 3.0])))
+    >>> rung.tolist(), rungs.tolist()
+    ([0, 1, 1], [1.0, 3.0])
+    """
+    n = ranks.n_distinct
+    first = np.searchsorted(ranks.group, np.arange(n))
+    if n <= MOST_RUNGS:
+        return ranks.group.astype(np.int32), ranks.y[first]
+    rung = ranks.group.astype(np.int64) * MOST_RUNGS // n
+    middle = (
+        np.searchsorted(rung, np.arange(MOST_RUNGS))
+        + np.searchsorted(rung, np.arange(MOST_RUNGS), side="right")
+        - 1
+    ) // 2
+    return rung.astype(np.int32), ranks.y[middle]

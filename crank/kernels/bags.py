@@ -1,0 +1,202 @@
+"""The rows of one tree of a forest, how trees are grown, and a tree as grown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.kernels.cuts import between
+from crank.kernels.forest_bins import MISSING, ForestBins
+
+WIDTH = 256
+ABSENT = -1
+"""Place of a level that the bag lacks: its rows go where missing values go."""
+KENDALL, SPEARMAN = 1, 3
+"""Criteria whose scores are whole numbers if weights are."""
+LOW_BITS = 22
+"""Bits of a packed number that hold draws; the others hold scores."""
+MOST_WHOLE = 2**20
+"""Draws up to which packed numbers cannot overflow."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the trees of a forest are grown.
+
+    Attributes
+    ----------
+    criterion : int
+        As `crank.kernels.compiled_layer.CRITERIA` numbers it.
+    scores : callable
+        ``(bag, position) -> ndarray``: the criterion's scores of a node, in NumPy.
+    variance : bool
+        Whether the objective is the variance of scores between the sides, else their difference.
+    at_random : bool
+        Whether a column's threshold is drawn, else the best is found.
+    max_depth, min_leaf, max_features : int
+    direction : ndarray of int, shape (d,)
+        1 or −1 for columns that may only be cut with their large values on the left or right.
+    rounding : float
+        Share of the mass that the criterion takes for rounding.
+    """
+
+    criterion: int
+    scores: Callable[[Bag, Ints], Floats]
+    variance: bool
+    at_random: bool
+    max_depth: int
+    min_leaf: int
+    max_features: int
+    direction: NDArray[np.intp]
+    rounding: float
+
+
+@dataclass(frozen=True)
+class Bag:
+    """The rows of one tree; arrays are by position in y order.
+
+    Attributes
+    ----------
+    draws : ndarray of int32
+        How often each row was drawn; 0 for rows that are not in the bag.
+    weight : ndarray of float64
+        Draws times case weights.
+    group : ndarray of int32
+        Dense rank of y.
+    below, upto : ndarray of float64
+        Weight of the bag's rows with a smaller y, and with y not larger.
+    unweighted : bool
+        Whether weights are draws.
+    """
+
+    draws: Ints
+    weight: Floats
+    group: Ints
+    below: Floats
+    upto: Floats
+    unweighted: bool
+
+    @classmethod
+    def of(cls, draws: Ints, case_weight: Floats | None, group: Ints) -> Bag:
+        """Rank the rows of a bag by their weights."""
+        weight = draws.astype(np.float64) if case_weight is None else draws * case_weight
+        if len(group) == int(group[-1]) + 1:
+            upto = np.cumsum(weight)
+            return cls(draws, weight, group, upto - weight, upto, case_weight is None)
+        mass = np.bincount(group, weights=weight)
+        upto = np.cumsum(mass)
+        below = upto - mass
+        return cls(draws, weight, group, below[group], upto[group], case_weight is None)
+
+    @property
+    def position(self) -> Ints:
+        """The rows of the bag."""
+        return np.flatnonzero(self.draws).astype(np.int32)
+
+    @property
+    def total(self) -> float:
+        """Weight of the bag."""
+        return float(self.upto[-1])
+
+    @property
+    def tied(self) -> bool:
+        """Whether any two rows have the same y."""
+        return len(self.group) > int(self.group[-1]) + 1
+
+    def is_whole(self, criterion: int) -> bool:
+        """Tell whether scores are whole numbers that can be packed."""
+        return self.unweighted and criterion in (KENDALL, SPEARMAN) and self.total <= MOST_WHOLE
+
+
+@dataclass(frozen=True)
+class BagTree:
+    """A tree as grown: children after parents, the left child before the right one.
+
+    Attributes
+    ----------
+    column : ndarray of int, shape (nodes,)
+        −1 for leaves.
+    cut : ndarray of int, shape (nodes, 4)
+        Last bin of the low side; next bin with rows, 255 if there is none; whether the low side
+        takes missing values; whether it is the left side.
+    children, span : ndarray of int, shape (nodes, 2)
+        Left and right child; where the rows of a leaf lie in ``position``.
+    drawn : ndarray of int
+        A row of each leaf, drawn by weight.
+    gain : ndarray of float64
+        Concordant less discordant pairs of each split.
+    position : ndarray of int
+        Rows of the bag in the order of the leaves, from left to right.
+    rank : ndarray of int, shape (d, 256)
+        Place of each level in the order of this tree; −1 if the bag lacks it.
+    """
+
+    column: Ints
+    cut: Ints
+    children: Ints
+    span: NDArray[np.intp]
+    drawn: Ints
+    gain: Floats
+    position: Ints
+    rank: NDArray[np.intp]
+
+    def thresholds(self, bins: ForestBins) -> Floats:
+        """Midway between the values beside each cut; for factors, between places in the order."""
+        inner = np.flatnonzero(self.column >= 0)
+        j, low, high = self.column[inner], self.cut[inner, 0], self.cut[inner, 1]
+        low_is_left = self.cut[inner, 3] == 1
+        found = np.full(len(self.column), np.inf)
+        factor, some = bins.levels[j] > 0, high != MISSING
+        found[inner[factor & some]] = low[factor & some] + 0.5
+        number = ~factor & some
+        if not number.any():
+            return found
+        ends = bins.largest[j[number], low[number]], bins.smallest[j[number], high[number]]
+        found[inner[number]] = _between(*ends, low_is_left[number])
+        return found
+
+
+def _between(low: Floats, high: Floats, low_is_left: NDArray[np.bool_]) -> Floats:
+    """Return finite numbers from ``low`` to before ``high``, midway; see `crank.kernels.cuts`."""
+    middle = low / 2.0 + high / 2.0
+    middle = np.where(middle < high, middle, low)
+    odd = np.flatnonzero(~np.isfinite(middle) | (low_is_left & (middle <= low)))
+    for k in odd.tolist():
+        middle[k] = between(float(low[k]), float(high[k]), bool(low_is_left[k]))
+        if low_is_left[k]:  # x < t is the contrary of x > the double before t
+            middle[k] = np.nextafter(middle[k], -np.inf)
+    return middle
+
+
+def level_orders(
+    bins: ForestBins, bag: Bag, vote: Floats
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Order the levels of each factor by their mean vote in the bag, those it lacks last.
+
+    Returns
+    -------
+    rank, order, known : ndarray of int, shape (d, 256)
+        Place of each level, the level at each place, and places with `ABSENT` for levels that the
+        bag lacks.
+    """
+    d = len(bins.levels)
+    order = np.tile(np.arange(WIDTH), (d, 1))
+    rank, known = order.copy(), order.copy()
+    position = bag.position if bins.levels.any() else np.zeros(0, dtype=np.int32)
+    for j in np.flatnonzero(bins.levels).tolist():
+        code, n = bins.bins[j, position], int(bins.levels[j])
+        weight = bag.weight[position]
+        mass = np.bincount(code, weights=weight, minlength=WIDTH)[:n]
+        total = np.bincount(code, weights=weight * vote[position], minlength=WIDTH)[:n]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.where(mass > 0.0, total / mass, np.inf)
+        order[j, :n] = np.argsort(mean, kind="stable")
+        rank[j, order[j, :n]] = np.arange(n)
+        known[j, :n] = np.where(mass > 0.0, rank[j, :n], ABSENT)
+    return rank, order, known

@@ -1,0 +1,97 @@
+"""The columns of a forest as bytes, in y order: made once and shared by all of its trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.kernels.threads import Threads
+
+MISSING = 255
+"""The bin of missing values."""
+MOST_LEVELS = 255
+"""Levels of a factor that have bins of their own."""
+
+
+@dataclass(frozen=True)
+class ForestBins:
+    """A binned matrix; a factor's bins are its codes.
+
+    Attributes
+    ----------
+    bins : ndarray of uint8, shape (d, n)
+        Bin of each column at each position in y order.
+    n_bins : ndarray of int, shape (d,)
+    smallest, largest : ndarray of shape (d, 256)
+        Range of the values in each bin.
+    levels : ndarray of int, shape (d,)
+        Levels of each column, 0 for numbers.
+    """
+
+    bins: NDArray[np.uint8]
+    n_bins: NDArray[np.intp]
+    smallest: NDArray[np.float64]
+    largest: NDArray[np.float64]
+    levels: NDArray[np.intp]
+
+
+def bin_columns(
+    X: NDArray[Any], levels: Sequence[int], row: NDArray[np.intp], threads: Threads
+) -> ForestBins:
+    """Bin a matrix column by column.
+
+    Columns of at most 255 distinct values lose nothing; others are cut at quantiles.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    levels : sequence of int
+        Number of levels of each column, at most 255; 0 for numbers.
+    row : ndarray of int
+        Rows in the order of y.
+    threads : Threads
+
+    Examples
+    --------
+    >>> X = np.array([[5.0], [np.nan], [7.0], [5.0]])
+    >>> found = bin_columns(X, [0], np.array([2, 1, 0, 3]), Threads(1))
+    >>> found.bins.tolist(), found.smallest[0, :2].tolist()
+    ([[1, 255, 0, 0]], [5.0, 7.0])
+    """
+    n, d = len(row), X.shape[1]
+    bins = np.empty((d, n), dtype=np.uint8)
+    n_bins = np.zeros(d, dtype=np.intp)
+    ends = np.full((2, d, 256), np.nan)
+
+    def fill(j: int) -> None:
+        x = X[row, j].astype(np.float64)
+        if levels[j]:
+            n_bins[j] = levels[j]
+            code = np.where(np.isnan(x), MISSING, x)
+            bins[j] = code
+            return
+        edges, smallest = _edges(x)
+        k = n_bins[j] = len(edges)
+        place = np.searchsorted(edges, x)
+        place[place == k] = MISSING
+        bins[j] = place
+        ends[0, j, :k], ends[1, j, :k] = smallest, edges
+
+    threads.run(fill, [(j,) for j in range(d)])
+    return ForestBins(bins, n_bins, ends[0], ends[1], np.asarray(levels, dtype=np.intp))
+
+
+def _edges(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the largest and the smallest value of each bin."""
+    known = np.sort(x[~np.isnan(x)])
+    if not len(known):
+        return known, known
+    last = np.append(np.flatnonzero(known[1:] != known[:-1]), len(known) - 1)
+    if len(last) > MOST_LEVELS:
+        at = np.arange(1, MOST_LEVELS + 1) * len(known) // MOST_LEVELS - 1
+        last = np.unique(last[np.searchsorted(last, at)])
+    return known[last], known[np.append(0, last[:-1] + 1)]

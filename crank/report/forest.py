@@ -1,0 +1,247 @@
+"""What people read of a forest: summary, tables, text; one of its trees as a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from crank.errors import OptionError
+from crank.growing.conditions import AnyOf
+from crank.growing.wording import WORDS, condition_text, named_columns
+from crank.kernels.descent import GOES_HIGH, GOES_LOW, GOES_MISSING, NodeTable
+from crank.metrics.figures import KENDALL, Figure, figures, get_figure
+from crank.plugins.stump import StumpRule
+from crank.rankers.votes import GRID, ColumnTrees
+from crank.records.forest import ForestRecord
+from crank.report.summary import Section, Summary, data_text, missing_text
+
+NOTE = (
+    "1 is a perfect ranking, 0.5 a random one. Each row is judged by the trees that were grown "
+    "without it."
+)
+
+
+def tidy(model: ForestRecord) -> pd.DataFrame:
+    """Describe each tree in a row: number, nodes, leaves and depth."""
+    trees = model.ranker.trees
+    if isinstance(trees, ColumnTrees):
+        nodes = trees.nodes
+        inside = nodes.tree
+        leaves = np.bincount(inside[~nodes.inner], minlength=len(trees))
+        sizes, depth = np.bincount(inside, minlength=len(trees)), nodes.depths
+    else:
+        leaves = np.array([tree.n_leaves for tree in trees.trees])
+        sizes = np.array([len(tree.nodes) for tree in trees.trees])
+        depth = np.array([max(node.depth for node in tree.nodes) for tree in trees.trees])
+    return pd.DataFrame(
+        {"tree": np.arange(len(trees)), "nodes": sizes, "leaves": leaves, "depth": depth}
+    )
+
+
+def glance(model: ForestRecord) -> pd.DataFrame:
+    """Describe the model in one row."""
+    training, options = model.training, model.options
+    row: dict[str, object] = {
+        "formula": model.formula,
+        "n": training.n,
+        "n_dropped": training.n_dropped,
+        "criterion": model.criterion,
+        "learner": model.learner.name,
+        "n_trees": model.n_trees,
+        "n_leaves": model.ranker.trees.n_leaves,
+        "max_features": options.features_of(len(model.design.names)),
+        "min_samples_leaf": options.leaf_of(training.n),
+        "n_oob": model.ranker.n_oob,
+    }
+    for name in (figure.name for figure in figures(of_trees=True)):
+        found = model.oob.get(name)
+        row[f"oob_{name}"] = found.estimate if found else np.nan
+        row[f"oob_{name}_se"] = found.se if found else np.nan
+    return pd.DataFrame([row])
+
+
+def importance(model: ForestRecord, metric: str | Figure | None = None) -> pd.DataFrame:
+    """Share out the mean τ of the trees among the terms: sums of the gains of their splits.
+
+    Each tree's own τ is that of its bag, in its order from left to right; gains add up to it.
+    """
+    _check(metric)
+    gained = model.ranker.trees.credits(len(model.design.names))
+    terms = np.array(model.design.terms, dtype=object)
+    names = list(dict.fromkeys(model.design.terms))
+    table = pd.DataFrame(
+        {"term": names, "importance": [float(gained[terms == name].sum()) for name in names]}
+    )
+    table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+    whole = table["importance"].sum()
+    table["share"] = table["importance"] / whole if whole > 0.0 else 0.0
+    return table
+
+
+def achieved(model: ForestRecord, metric: str | Figure | None = None) -> str:
+    """Say what the importances share out."""
+    _check(metric)
+    return "the trees' mean Kendall's τ on their bags"
+
+
+def _check(metric: str | Figure | None) -> None:
+    if metric is not None and get_figure(metric) is not KENDALL:
+        raise OptionError(
+            f"metric={metric!r} is not allowed: a forest keeps the gains of 'kendall' only. "
+            "permutation_importance takes any metric."
+        )
+
+
+def short_name(model: ForestRecord) -> str:
+    """Name the model beside others."""
+    return f"forest, {model.n_trees} trees"
+
+
+def headline(model: ForestRecord) -> str:
+    """Describe the model in a few words."""
+    return f"{model.n_trees} tree{'s' * (model.n_trees != 1)}"
+
+
+def text(model: ForestRecord) -> str:
+    """Print the forest as R's randomForest does: how it was grown, and its out-of-bag figures."""
+    lines = [f"Ranking forest: {model.formula}", f"n = {model.training.n}", "", *_grown(model)]
+    for name, found in model.oob.items():
+        label = get_figure(name).text
+        ends = f"{found.ci_low:.4g} to {found.ci_high:.4g}"
+        lines.append(f"out-of-bag {label}: {found.estimate:.4g} ({ends})")
+    return "\n".join(lines)
+
+
+def _grown(model: ForestRecord) -> list[str]:
+    options, d = model.options, len(model.design.names)
+    table = tidy(model)
+    bag = "drawn with replacement" if options.bootstrap else "drawn without replacement"
+    whose = "groups" if model.training.n_groups is not None else "rows"
+    cuts = "drawn at random" if options.thresholds == "random" else "the best"
+    lines = [
+        f"{model.n_trees} trees of {table['leaves'].mean():.1f} leaves and depth "
+        f"{table['depth'].mean():.1f} on average",
+        f"learner {model.learner.name}, criterion {model.criterion}, thresholds {cuts}",
+        f"{options.features_of(d)} of {d} columns a node, at least "
+        f"{options.leaf_of(model.training.n)} draws a leaf",
+        f"bags: {100.0 * options.share:.3g}% of the {whose}, {bag}",
+    ]
+    if options.monotone:
+        named = ", ".join(f"{column} {word}" for column, word in options.monotone.items())
+        lines.append(f"monotone: {named}")
+    return lines
+
+
+def summary(model: ForestRecord) -> Summary:
+    """Collect the sections: call, data, forest, fit, importance."""
+    sections = [
+        Section("Call", (str(model.asked),)),
+        Section("Data", tuple(filter(None, (data_text(model), missing_text(model))))),
+        Section("Forest", tuple(_grown(model))),
+    ]
+    rows = [
+        {
+            "figure": f"{get_figure(name).text}, out of bag",
+            "estimate": found.estimate,
+            "std.error": found.se,
+            "2.5%": found.ci_low,
+            "97.5%": found.ci_high,
+        }
+        for name, found in model.oob.items()
+    ]
+    if rows:
+        judged = model.ranker.n_oob
+        some = f" {judged} of {model.training.n} rows." if judged < model.training.n else ""
+        sections.append(Section("Fit", table=pd.DataFrame(rows), note=NOTE + some))
+    else:
+        lines = ("no rows were left out of the bags: evaluate the model on other data",)
+        sections.append(Section("Fit", lines))
+    sections.append(
+        Section(
+            "Variable importance",
+            table=importance(model),
+            note="Gains of the splits: they add up to the trees' mean Kendall's tau on their bags.",
+        )
+    )
+    return Summary(tuple(sections))
+
+
+def tree_table(model: ForestRecord, number: int) -> pd.DataFrame:
+    """List the nodes of one tree, from the root, left branches first."""
+    trees = model.ranker.trees
+    if not isinstance(trees, ColumnTrees):
+        return _rule_table(model, number)
+    nodes = trees.tree(number)
+    first = int(trees.nodes.roots[number])
+    named = named_columns(model.design.names, model.design.levels)
+    rows, stack = [], [(0, 1, "all rows")]
+    while stack:
+        k, place, rule = stack.pop()
+        leaf = bool(nodes.low[k] == k)
+        rows.append(
+            {
+                "node": place,
+                "depth": place.bit_length() - 1,
+                "rule": rule,
+                "n": int(trees.size[first + k]),
+                "quantile": float(nodes.value[k]) / GRID if leaf else np.nan,
+                "leaf": leaf,
+            }
+        )
+        if leaf:
+            continue
+        low_is_left = bool(trees.low_is_left[first + k])
+        test = _rule(nodes, k, low_is_left)
+        sides = (int(nodes.low[k]), int(nodes.high[k]))
+        left, right = sides if low_is_left else sides[::-1]
+        words = [_words(test.condition(sign), named) for sign in (">", "<=")]
+        stack += [(right, 2 * place + 1, words[1]), (left, 2 * place, words[0])]
+    return pd.DataFrame(rows)
+
+
+def _words(condition: AnyOf, named: object) -> str:
+    return condition_text(condition, named, WORDS)  # type: ignore[arg-type]
+
+
+def _rule(nodes: NodeTable, k: int, low_is_left: bool) -> StumpRule:
+    """Write a node as the rule that single trees have."""
+    column, missing_left = int(nodes.column[k]), bool(nodes.missing_low[k]) == low_is_left
+    if len(nodes.level_start) and nodes.level_start[k + 1] > nodes.level_start[k]:
+        branch = nodes.level_branch[nodes.level_start[k] : nodes.level_start[k + 1]]
+        sides = {
+            side: tuple(np.flatnonzero(branch == side).tolist())
+            for side in (GOES_LOW, GOES_HIGH, GOES_MISSING)
+        }
+        left, right = (GOES_LOW, GOES_HIGH) if low_is_left else (GOES_HIGH, GOES_LOW)
+        return StumpRule(column, levels=(sides[left], sides[right]), missing_left=missing_left)
+    threshold = float(nodes.threshold[k])
+    if threshold == np.finfo(np.float64).max:
+        return StumpRule(column, None, above=low_is_left, missing_left=missing_left)
+    if low_is_left:  # x <= t is the contrary of x > t: below the next double
+        threshold = float(np.nextafter(threshold, np.inf))
+    return StumpRule(column, threshold, above=not low_is_left, missing_left=missing_left)
+
+
+def _rule_table(model: ForestRecord, number: int) -> pd.DataFrame:
+    trees = model.ranker.trees
+    assert not isinstance(trees, ColumnTrees)
+    tree, votes = trees.trees[number], trees.votes_by_leaf[number]
+    rows, words = [], {0: "all rows"}
+    for index, node in tree.walk():
+        if node.split is not None:
+            shown = node.split.rule.describe(model.design.names).removesuffix(" > 0")
+            sign, other = (">", "<=") if node.split.sign > 0 else ("<", ">=")
+            words[node.left] = f"{shown} {sign} {node.split.cut:.4g}"
+            words[node.right] = f"{shown} {other} {node.split.cut:.4g}"
+        leaf = node.is_leaf
+        rows.append(
+            {
+                "node": node.number,
+                "depth": node.depth,
+                "rule": words[index],
+                "n": node.n,
+                "quantile": float(votes[tree.leaf_of_node[index]]) / GRID if leaf else np.nan,
+                "leaf": leaf,
+            }
+        )
+    return pd.DataFrame(rows)
