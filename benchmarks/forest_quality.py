@@ -140,7 +140,8 @@ def table() -> str:
     return "\n".join(lines)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Read the command line, do the work, print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--splits", type=int, default=5)
@@ -150,3 +151,7 @@ if __name__ == "__main__":
         os.nice(5)
     run(asked.sets, asked.splits, asked.trees)
     print(table())
+
+
+if __name__ == "__main__":
+    main()
