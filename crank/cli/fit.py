@@ -77,7 +77,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="of a tree: one of %(choices)s (default: auto)",
     )
     command.add_argument("--max-depth", type=int, metavar="N", help="default: 6, of a forest 30")
-    command.add_argument("--min-samples-leaf", type=int, metavar="N", help="default: 5, of a forest 2")
+    command.add_argument(
+        "--min-samples-leaf", type=int, metavar="N", help="default: 5, of a forest 2"
+    )
     command.add_argument("--leaf-order", choices=("auto", "oriented", "rank"))
     command.add_argument("--prune", choices=("cv", "1se", "none"), help="default: cv")
     command.add_argument(
