@@ -440,9 +440,9 @@ def test_the_command_line(
     wanted = crank.load("m.json").predict(frame)
     assert np.array_equal(pd.read_csv("s.csv")["score"], wanted)
     for wrong, kinds in ((["--prune", "cv"], "tree"), (["--link", "logit"], "linear")):
-        assert main(["fit", "d.csv", "y ~ a", "-o", "n.json", *options, *wrong]) == 1
+        assert main(["fit", "d.csv", "y ~ a", "-o", "n.json", *options, *wrong]) == 2
         assert f"{wrong[0]} belongs to --model {kinds}" in capsys.readouterr().err
-    assert main(["fit", "d.csv", "y ~ a", "-o", "n.json", *options[:2], "--max-features", "x"]) == 1
+    assert main(["fit", "d.csv", "y ~ a", "-o", "n.json", *options[:2], "--max-features", "x"]) == 2
 
 
 BAGS = RankingForest(n_trees=3, n_jobs=1)
