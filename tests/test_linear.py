@@ -56,7 +56,7 @@ def assert_same(ranker, naive, *, se=1e-6, relative=1e-4):
     np.testing.assert_allclose(ranker.vcov, vcov, rtol=relative, atol=relative * errors.min() ** 2)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(50))
 def test_it_is_the_regression_of_all_pairs(seed):
     X, y, w = drawn(seed, ties=seed % 2 == 1, weighted=seed % 3 == 1, factor=seed % 4 > 1)
     link = "probit" if seed % 5 == 0 else "logit"
@@ -87,6 +87,42 @@ def test_the_grid_is_as_good_as_all_pairs(link, scale, monkeypatch):
     on_grid = fitted(X, y, w, link=link)
     assert (np.abs(on_grid.coef - exact.coef) <= 1e-6 * exact.std_error).all()
     np.testing.assert_allclose(on_grid.vcov, exact.vcov, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("penalty", "ratio"), [(0.0, 0.0), (0.01, 0.0), (0.01, 0.5)])
+@pytest.mark.parametrize("clusters", [None, 300])
+def test_compiled_passes_are_as_good_as_all_pairs(
+    penalty: float, ratio: float, clusters: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1500, 4)) * [1.0, 5.0, 100.0, 0.01] + [0.0, 3.0, 1e4, 0.0]
+    y = np.round(X[:, 0] + X[:, 1] / 5.0 + rng.logistic(size=1500), 1)
+    w = rng.integers(1, 4, 1500).astype(float)
+    groups = None if clusters is None else np.arange(1500) % clusters
+    options = {"penalty": penalty, "l1_ratio": ratio}
+    monkeypatch.setattr(fitting, "MOST_PAIRS", 10**7)
+    exact = fitted(X, y, w, groups, **options)
+    monkeypatch.setattr(fitting, "MOST_PAIRS", 0)
+    monkeypatch.setattr(fitting, "LARGE", 1000)
+    monkeypatch.setattr(fitting, "START", 400)
+    monkeypatch.setattr(fitting, "CELLS", 1000)
+    monkeypatch.setattr("crank.fitting.pairs.COMPILED_FROM", 1000)
+    large = fitted(X, y, w, groups, **options)
+    unit = exact.std_error if not ratio else 0.1 / X.std(axis=0)
+    assert (np.abs(large.coef - exact.coef) <= 1e-6 * unit).all()
+    np.testing.assert_allclose(large.vcov, exact.vcov, rtol=1e-5)
+    at = np.linspace(-3.0, 3.0, 9)
+    np.testing.assert_allclose(large.above_training(at), exact.above_training(at), atol=1e-4)
+
+
+def test_rows_that_separate_among_some_are_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large sample starts from a few of its rows; they alone may be separated."""
+    monkeypatch.setattr(fitting, "MOST_PAIRS", 0)
+    monkeypatch.setattr(fitting, "LARGE", 100)
+    monkeypatch.setattr(fitting, "START", 2)
+    x = np.arange(200.0)
+    y = np.where(x % 2 == 0, x, x - 2.5)
+    assert 0.0 < fitted(x[:, None], y).coef[0] < np.inf
 
 
 def test_the_grid_solves_the_equations_of_5000_rows():

@@ -18,6 +18,8 @@ TOLERANCE = 1e-7
 """A column is redundant if others explain it up to this share of its length, as in R's lm."""
 SAFELY = 1e-6
 """If no direction of the correlations is shorter, none of their columns is redundant."""
+ROWS = 2**13
+"""Rows worked on at a time, so that they stay in the cache."""
 ROUNDING = 1e-12
 """A column that varies less than this share of its size is constant."""
 
@@ -46,13 +48,21 @@ class Columns:
     covariance: Floats
 
 
-def standardised(X: FloatArray, weight: Floats, *, all_varying: bool = False) -> Columns:
+def standardised(
+    X: FloatArray,
+    weight: Floats,
+    row: NDArray[np.intp] | None = None,
+    *,
+    all_varying: bool = False,
+) -> Columns:
     """Centre and scale columns, and leave out those that others determine.
 
     Parameters
     ----------
     X : ndarray of shape (n, p)
     weight : ndarray of shape (n,)
+    row : ndarray of int, shape (n,), optional
+        Which rows of the design to take, in the order of the weights; all by default.
     all_varying : bool
         Keep redundant columns too, and leave out constant ones only: a penalty decides then.
 
@@ -63,21 +73,34 @@ def standardised(X: FloatArray, weight: Floats, *, all_varying: bool = False) ->
     >>> standardised(X, np.ones(4)).kept.tolist()
     [0, 3]
     """
+    n, p = len(weight), X.shape[1]
+    row = np.arange(n) if row is None else row
     share = weight / weight.sum()
-    size = np.abs(X).max(axis=0)
+    seen = X if len(row) == len(X) else X[row]
+    lowest, highest = extremes(seen)
+    size = np.maximum(np.abs(lowest), np.abs(highest)).astype(np.float64)
     size[size == 0.0] = 1.0
-    # a copy of its own, and squares that stay in range
-    Z = np.ascontiguousarray(X / size, dtype=np.float64)
-    centre = share @ Z
-    Z -= centre
-    sd = np.sqrt(share @ (Z * Z))
-    varies = (X.max(axis=0) > X.min(axis=0)) & (sd > ROUNDING * np.abs(centre))
+    # a copy of its own, and squares that stay in range; block by block, while rows are at hand
+    Z, mean, products = np.empty((n, p)), np.zeros(p), np.zeros((p, p))
+    near = (X[row[:: max(1, n // ROWS)]] / size).mean(axis=0)  # a mean of some loses few digits
+    for rows in _blocks(n):
+        part = X[row[rows]] / size
+        part -= near
+        mean += share[rows] @ part
+        products += (part * share[rows, None]).T @ part
+        Z[rows] = part
+    centre = near + mean
+    products -= np.outer(mean, mean)
+    sd = np.sqrt(np.maximum(np.diagonal(products), 0.0))
+    varies = (highest > lowest) & (sd > ROUNDING * np.abs(centre))
     scale = np.where(varies, sd, 1.0)
-    Z /= scale
+    for rows in _blocks(n):
+        Z[rows] -= mean
+        Z[rows] /= scale
     Z[:, ~varies] = 0.0
-    correlation = (Z * share[:, None]).T @ Z
+    correlation = np.where(np.outer(varies, varies), products / np.outer(scale, scale), 0.0)
     kept = np.flatnonzero(varies)
-    if not all_varying and not clearly_independent(correlation[np.ix_(kept, kept)], len(X)):
+    if not all_varying and not clearly_independent(correlation[np.ix_(kept, kept)], n):
         kept = kept[independent(Z[:, kept], share)]
     with np.errstate(over="ignore"):
         covariance = correlation * np.outer(scale * size, scale * size)
@@ -88,6 +111,30 @@ def standardised(X: FloatArray, weight: Floats, *, all_varying: bool = False) ->
         scale=(scale * size)[kept],
         covariance=covariance,
     )
+
+
+def extremes(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Find the least and the largest value of each column.
+
+    Sixteen rows are taken for one: NumPy is slow on rows of a few numbers.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in extremes(np.arange(40.0).reshape(20, 2))]
+    [[0.0, 1.0], [38.0, 39.0]]
+    """
+    n, p = X.shape
+    whole = n // 16 * 16
+    if not whole or not X.flags.c_contiguous:
+        return X.min(axis=0), X.max(axis=0)
+    wide = X[:whole].reshape(-1, 16 * p)
+    low = np.vstack([wide.min(axis=0).reshape(16, p), X[whole:]])
+    high = np.vstack([wide.max(axis=0).reshape(16, p), X[whole:]])
+    return low.min(axis=0), high.max(axis=0)
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(k, k + ROWS) for k in range(0, n, ROWS)]
 
 
 def check_columns(columns: int) -> None:

@@ -22,13 +22,13 @@ from crank.kernels.links import LINKS
 from crank.kernels.softrank import MOST_BINS, MOST_PAIRS
 from crank.metrics.figures import figures
 from crank.rankers.base import Ranker
-from crank.rankers.linear import LinearOptions, LinearRanker, linear_score
+from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.rankers.penalty import PenaltyPath
 from crank.rankers.validation import Estimate
 from crank.ranks import Ranks
 
 MOST_STEPS, MOST_HALVINGS = 100, 40
-SETTLED = 1e-8
+SETTLED, ROUGHLY = 1e-8, 1e-4
 """A step of Newton's method is the last if it is smaller, relative to the coefficients."""
 ACCURACY = 1e-6
 """The grid is refined until that moves no coefficient by more of its standard error."""
@@ -36,10 +36,15 @@ SPARSE_UNIT = 0.1
 """Stands for the standard error under a lasso, in units of a column's standard deviation."""
 WIDEST, FINER = 1.0 / 16.0, 4.0
 """Width of the first grid, in units of the link, and how much finer the next one is."""
+CELLS = 2**16
 QUANTILES = 256
 """Training scores that are kept, for probabilities against a random training row."""
 PATIENCE, NEARLY = 10, 1e-6
 """Steps after which a fit is suspected of separation, and how exact its direction must be."""
+NEAR, SHORTER = 0.1, 0.2
+"""Steps that use the information again: how long the first may be, how much shorter the next."""
+LARGE, START = 100_000, 20_000
+"""Samples of more rows start from the coefficients of some of them."""
 REMEDY = "Give a penalty, such as penalty=0.001, or leave terms out."
 
 Groups = NDArray[np.int64]
@@ -82,29 +87,30 @@ def fit_linear(
     require_distinct(ranks)
     check_columns(X.shape[1])
     ridge, lasso = options.shares(options.resolved(path), ranks.total)
-    columns = standardised(X[ranks.row], ranks.weight, all_varying=ridge + lasso > 0.0)
+    columns = standardised(X, ranks.weight, ranks.row, all_varying=ridge + lasso > 0.0)
     pairs = Pairs(
         columns.Z,
         ranks,
         LINKS[options.link],
         ridge=ridge,
-        width=0.0 if len(X) ** 2 <= MOST_PAIRS else WIDEST,
+        width=first_width(len(X)),
         lasso=lasso,
     )
     labels = [str(names[k]) if len(names) else f"column {k}" for k in columns.kept]
     number = None if groups is None else groups[ranks.row]
-    b = settled(pairs, np.zeros(len(labels)), labels)
+    b = settled(pairs, started(pairs), labels)
     if pairs.width and len(b):
-        pairs, b = refined(pairs, b, number, labels)
-    # a lasso chooses columns by the same rows: no error would be true of what it chose
-    vcov = np.full((len(b), len(b)), np.nan) if lasso else sandwich(pairs, b, number)
+        b, vcov = refined(pairs, b, number, labels)
+    else:
+        vcov, _ = sandwich(pairs, b, number)
+    if lasso:  # it chose columns by the same rows: no error would be true of its choice
+        vcov = np.full_like(vcov, np.nan)
 
     p = X.shape[1]
     coef, spread = np.full(p, np.nan), np.full((p, p), np.nan)
     coef[columns.kept] = b / columns.scale
     spread[np.ix_(columns.kept, columns.kept)] = vcov / np.outer(columns.scale, columns.scale)
-    score = linear_score(X, coef, columns.centre)[ranks.row]
-    reference, share = summarised(score, ranks.weight)
+    reference, share = summarised(columns.Z @ b, ranks.weight)
     return LinearRanker(
         options=options,
         coef=coef,
@@ -118,13 +124,59 @@ def fit_linear(
     )
 
 
-def settled(pairs: Pairs, b: Floats, names: Sequence[str], tolerance: float = SETTLED) -> Floats:
-    """Follow Newton's method to the coefficients at which the loss is least."""
+def started(pairs: Pairs) -> Floats:
+    """Find where to start: in a large sample, the coefficients of rows that span the order of y."""
+    b, n = np.zeros(pairs.Z.shape[1]), len(pairs.Z)
+    if n < LARGE:
+        return b
+    some = np.zeros(n, dtype=bool)
+    some[:: n // START] = True
+    ranks = pairs.ranks.subset(some)
+    times = (ranks.total / pairs.ranks.total) ** 2
+    few = Pairs(
+        np.ascontiguousarray(pairs.Z[some]),
+        ranks,
+        pairs.link,
+        pairs.ridge * times,
+        pairs.width,
+        pairs.lasso * times,
+    )
+    try:
+        return settled(few, b, (), ROUGHLY)
+    except DataError:  # some rows may be separated though all are not
+        return b
+
+
+def settled(
+    pairs: Pairs,
+    b: Floats,
+    names: Sequence[str],
+    tolerance: float = SETTLED,
+    information: Floats | None = None,
+) -> Floats:
+    """Follow Newton's method to the coefficients at which the loss is least.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    b : ndarray of shape (k,)
+        Where to start.
+    names : sequence of str
+        Of the columns, for messages.
+    tolerance : float
+        A step is the last if it is smaller, relative to the coefficients.
+    information : ndarray of shape (k, k), optional
+        Nearly that at the start, if it is known.
+    """
     if not len(b):
         return b
     if pairs.lasso:
         return sparse_minimum(pairs, b, tolerance)
-    score, information = pairs.newton(b)
+    longest = np.inf
+    if information is None or not pairs.compiled:
+        score, information = pairs.newton(b)
+    else:
+        score = pairs.score(b)
     for taken in range(MOST_STEPS):
         try:
             step = np.asarray(np.linalg.solve(information, score), dtype=np.float64)
@@ -133,6 +185,15 @@ def settled(pairs: Pairs, b: Floats, names: Sequence[str], tolerance: float = SE
         descent = float(score @ step)
         if np.abs(step).max() <= tolerance * (1.0 + np.abs(b).max()):
             return np.asarray(b + step)
+        if pairs.compiled and np.abs(step).max() <= min(NEAR, longest * SHORTER):
+            # so near, the last information serves as well, and the score alone takes half the time
+            longest, b = np.abs(step).max(), np.asarray(b + step)
+            score = pairs.score(b)
+            continue
+        if longest < np.inf:
+            longest = np.inf
+            score, information = pairs.newton(b)
+            continue
         if not pairs.penalised and taken >= PATIENCE and pairs.separates(step, NEARLY):
             raise _separated(pairs, step, names, NEARLY)
         if not 0.0 < descent < np.inf:  # the information is lost in rounding
@@ -171,19 +232,36 @@ def _separated(
     )
 
 
+def first_width(n: int) -> float:
+    """Width of the first grid; where rows are many, points cost nothing beside them."""
+    if n**2 <= MOST_PAIRS:
+        return 0.0
+    return WIDEST if n < LARGE else WIDEST / FINER
+
+
 def refined(
     pairs: Pairs, b: Floats, groups: Groups | None, names: Sequence[str]
-) -> tuple[Pairs, Floats]:
-    """Sum on finer and finer grids until that changes nothing worth the name."""
-    se = np.full(len(b), SPARSE_UNIT)
-    if not pairs.lasso:
-        se = np.maximum(np.sqrt(np.diagonal(sandwich(pairs, b, groups))), np.finfo(float).tiny)
+) -> tuple[Floats, Floats]:
+    """Sum on finer and finer grids until that changes nothing worth the name.
+
+    Returns
+    -------
+    b : ndarray
+    vcov : ndarray
+        Of `b`, on the last grid but one if that was fine enough.
+    """
+    vcov, information = sandwich(pairs, b, groups)
     finest = float(np.ptp(pairs.Z @ b)) / (MOST_BINS - 8)
-    while pairs.width > finest:
-        pairs = replace(pairs, width=max(pairs.width / FINER, finest))
-        before, b = b, settled(pairs, b, names)
+    while True:
+        se = np.maximum(np.sqrt(np.diagonal(vcov)), np.finfo(float).tiny)
+        if pairs.width <= finest:
+            break
+        finer = replace(pairs, width=max(pairs.width / FINER, finest))
+        before, b = b, settled(finer, b, names, information=information)
         if (np.abs(b - before) <= ACCURACY * se).all():
-            return pairs, b
+            return b, vcov
+        pairs = finer
+        vcov, information = sandwich(finer, b, groups)
     # errors fall with the fourth power of the width
     coarse = settled(replace(pairs, width=FINER * finest), b, names)
     error = float((np.abs(b - coarse) / se).max()) / FINER**4
@@ -194,17 +272,24 @@ def refined(
             "penalty makes them smaller.",
             stacklevel=2,
         )
-    return pairs, b
+    return b, vcov
 
 
-def sandwich(pairs: Pairs, b: Floats, groups: Groups | None) -> Floats:
-    """Estimate the covariance of the coefficients, clustered by group if there are groups."""
-    influences = pairs.influences(b)
-    if groups is not None:
-        influences = np.stack([np.bincount(groups, u) for u in influences.T], axis=1)
-    _, information = pairs.newton(b)
-    moved = influences @ np.linalg.inv(information)
-    return np.asarray(moved.T @ moved)
+def sandwich(pairs: Pairs, b: Floats, groups: Groups | None) -> tuple[Floats, Floats]:
+    """Estimate the covariance of the coefficients, clustered by group if there are groups.
+
+    Returns it and the information.
+    """
+    if pairs.lasso:  # a stand-in by which grids are judged
+        return np.diag(np.full(len(b), SPARSE_UNIT**2)), np.eye(len(b))
+    if groups is None:
+        products, information = pairs.moments(b)
+    else:
+        each = [np.bincount(groups, u) for u in pairs.influences(b).T]
+        sums = np.array(each, dtype=np.float64)
+        products, information = sums @ sums.T, pairs.newton(b)[1]
+    bread = np.linalg.inv(information)
+    return np.asarray(bread @ products @ bread), information
 
 
 def summarised(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -219,17 +304,30 @@ def summarised(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
     >>> len(summarised(np.arange(1000.0), np.ones(1000))[0])
     256
     """
+    low, high = float(score.min()), float(score.max())
+    if len(score) > CELLS:  # so many are not sorted: cells of equal width count the rows below
+        place = (score - low) * (CELLS / ((high - low) or 1.0))
+        cell = np.minimum(place, CELLS - 1.0).astype(np.int32)
+        mass = np.bincount(cell, weight, CELLS)
+        if np.count_nonzero(mass) > QUANTILES:
+            below = np.cumsum(mass) - mass / 2.0
+            place = below / below[-1] + np.arange(CELLS) / CELLS
+            part = np.minimum(QUANTILES / 2.0 * place, QUANTILES - 1).astype(np.intp)[cell]
+            return _means(score, weight, part)
     values, part = np.unique(score, return_inverse=True)
-    if len(values) > QUANTILES:
-        order = np.argsort(score, kind="stable")
-        below = np.empty(len(score))
-        below[order] = np.cumsum(weight[order]) - weight[order] / 2.0
-        place = below / weight.sum() + (score - values[0]) / (values[-1] - values[0])
-        part = np.minimum(QUANTILES / 2.0 * place, QUANTILES - 1).astype(np.intp)
+    if len(values) <= QUANTILES:
+        mass = np.bincount(part, weight)
+        return values, mass / mass.sum()
+    order = np.argsort(score, kind="stable")
+    below = np.empty(len(score))
+    below[order] = np.cumsum(weight[order]) - weight[order] / 2.0
+    place = below / weight.sum() + (score - low) / (high - low)
+    return _means(score, weight, np.minimum(QUANTILES / 2.0 * place, QUANTILES - 1).astype(np.intp))
+
+
+def _means(score: Floats, weight: Floats, part: NDArray[np.intp]) -> tuple[Floats, Floats]:
     mass = np.bincount(part, weight)
     means = np.bincount(part, weight * score)[mass > 0.0] / mass[mass > 0.0]
-    if len(values) <= QUANTILES:
-        means = values
     return means, mass[mass > 0.0] / mass.sum()
 
 

@@ -6,17 +6,22 @@ linear predictor (theory §9).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.compiler import numba_works
 from crank.kernels.links import Link
-from crank.kernels.softrank import PairSums, pair_sums
+from crank.kernels.softrank import LargeGrid, PairSums, pair_sums
 from crank.ranks import Ranks
 
 Floats = NDArray[np.float64]
+
+COMPILED_FROM = 50_000
+"""Rows from which compiled passes pay for loading the compiler."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +54,61 @@ class Pairs:
         """Whether the loss has a minimum whatever the columns are."""
         return self.ridge > 0.0 or self.lasso > 0.0
 
+    @cached_property
+    def compiled(self) -> bool:
+        """Whether passes over the rows are compiled: for large samples."""
+        return self.width > 0.0 and len(self.Z) >= COMPILED_FROM and numba_works()
+
+    def score(self, b: Floats) -> Floats:
+        """Return the score of the loss with its ridge, without the information."""
+        if not self.compiled:
+            return self.newton(b)[0]
+        return self._fixed_score - self._large(b).pull() - self.ridge * b
+
     def newton(self, b: Floats) -> tuple[Floats, Floats]:
         """Return score and information of the loss with its ridge."""
+        if self.compiled:
+            large = self._large(b)
+            score = self._fixed_score - large.pull() - self.ridge * b
+            return score, large.information() + self.ridge * np.eye(len(b))
         soft, information = self._sums(b).information(self.Z)
         score = (self.ranks.weight * (self._rank_of_y - soft)) @ self.Z - self.ridge * b
         return score, information + self.ridge * np.eye(len(b))
 
     def influences(self, b: Floats) -> Floats:
         """Return what each row adds to the score through all pairs that it is in."""
-        soft, sums = self._sums(b).row_sums(self.Z)
-        own = self.Z * (self._rank_of_y - soft)[:, None]
-        found = self.ranks.weight[:, None] * (own - (self._lower_sums - sums))
+        if self.compiled:
+            found = np.empty(self.Z.shape)
+            for rows, part in self._large_influences(self._large(b)):
+                found[rows] = part
+        else:
+            soft, sums = self._sums(b).row_sums(self.Z)
+            own = self.Z * (self._rank_of_y - soft)[:, None]
+            found = self.ranks.weight[:, None] * (own - (self._lower_sums - sums))
         # they add up to 0 unless there is a penalty, which refers to the weight of all pairs
         share = self.ranks.weight / self.ranks.total
         return np.asarray(found - share[:, None] * found.sum(axis=0))
+
+    def moments(self, b: Floats) -> tuple[Floats, Floats]:
+        """Return the sum of the products of all rows' influences, and the information."""
+        if not self.compiled:
+            found = self.influences(b)
+            return found.T @ found, self.newton(b)[1]
+        large = self._large(b)
+        k, weight = len(b), self.ranks.weight
+        products, sums, shared = np.zeros((k, k)), np.zeros(k), np.zeros(k)
+        for rows, part in self._large_influences(large):
+            products += part.T @ part
+            sums += np.ones(len(part)) @ part
+            shared += weight[rows] @ part
+        # as if each row's share of their sum had been taken off
+        shared /= self.ranks.total
+        products -= np.outer(shared, sums) + np.outer(sums, shared)
+        products += np.outer(sums, sums) * float(weight @ weight) / self.ranks.total**2
+        return products, large.information() + self.ridge * np.eye(k)
+
+    def _large_influences(self, large: LargeGrid) -> Iterator[tuple[slice, Floats]]:
+        return large.influences(self.ranks.group, self._rank_of_y - self.ranks.total / 2.0)
 
     def separates(self, b: Floats, tolerance: float = 0.0) -> bool:
         """Tell whether a direction puts no pair in the wrong order and keeps ties together.
@@ -75,6 +121,15 @@ class Pairs:
         high = np.maximum.reduceat(score, self._starts)
         ordered = low[1:] >= np.maximum.accumulate(high)[:-1] - slack
         return bool(ordered.all() and (high - low <= slack).all() and np.ptp(score) > 0.0)
+
+    def _large(self, b: Floats) -> LargeGrid:
+        return LargeGrid(self.Z @ b, self.ranks.weight, self.Z, self.link, self.width)
+
+    @cached_property
+    def _fixed_score(self) -> Floats:
+        """What the ranks of y add to the score."""
+        above = self._rank_of_y - self.ranks.total / 2.0
+        return np.asarray((self.ranks.weight * above) @ self.Z)
 
     def _sums(self, b: Floats) -> PairSums:
         return pair_sums(self.Z @ b, self.ranks.weight, self.link, self.width)

@@ -93,7 +93,7 @@ def penalty_grid(X: FloatArray, ranks: Ranks, options: LinearOptions) -> Floats:
     """List the penalties to try, the lightest first."""
     if not options.l1_ratio:
         return RIDGES
-    columns = standardised(X[ranks.row], ranks.weight, all_varying=True)
+    columns = standardised(X, ranks.weight, ranks.row, all_varying=True)
     pairs = Pairs(columns.Z, ranks, LINKS[options.link], 0.0, WIDEST)
     score = np.abs(pairs.newton(np.zeros(columns.Z.shape[1]))[0])
     most = float(score.max(initial=0.0)) / (ranks.total**2 / 2.0 * options.l1_ratio)
@@ -142,7 +142,7 @@ def coefficient_path(
     centre : ndarray of shape (p,)
     """
     require_distinct(ranks)
-    columns = standardised(X[ranks.row], ranks.weight, all_varying=float(penalties.min()) > 0.0)
+    columns = standardised(X, ranks.weight, ranks.row, all_varying=float(penalties.min()) > 0.0)
     start = Pairs(columns.Z, ranks, LINKS[options.link], 0.0, width_for(ranks))
     coef = np.full((len(penalties), X.shape[1]), np.nan)
     b = np.zeros(len(columns.kept))

@@ -10,10 +10,12 @@ error that falls with the fourth power of the grid's width.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crank.kernels.links import Link
 from crank.kernels.order import FloatArray
@@ -24,6 +26,8 @@ BLOCK = 2**17
 """Pairs worked on at a time, so that they stay in the cache."""
 MOST_BINS = 2**20
 """Points of the largest grid."""
+ROWS = 2**13
+"""Rows worked on at a time, so that their columns stay in the cache."""
 LARGEST = 2**22
 """Numbers that are transformed at a time."""
 
@@ -88,7 +92,50 @@ class EveryPair:
         return total / 2.0
 
 
-class OnGrid:
+class Grid:
+    """Points at equal distances that span the scores, and convolutions with a link on them.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n,)
+    link : Link
+    width : float
+        Distance of the points; it is wider where that would take too many of them.
+    """
+
+    def __init__(self, score: FloatArray, link: Link, width: float) -> None:
+        from scipy.fft import next_fast_len
+
+        self.link = link
+        self.low, span = float(score.min()), float(score.max() - score.min())
+        self.width = max(width, span / (MOST_BINS - 8))
+        # points from one before the lowest score to two beyond the highest
+        self.size = int(span / self.width) + 5
+        self.length = int(next_fast_len(2 * self.size, real=True))
+        above, slope = link.above(np.arange(1.0, self.size) * self.width)
+        above -= 0.5  # an odd function, so that nothing large cancels
+        self.above = self._kernel(np.concatenate(([0.0], above)), -1.0)
+        self.slope = self._kernel(np.concatenate((link.above(np.zeros(1))[1], slope)), 1.0)
+
+    def _kernel(self, half: FloatArray, sign: float) -> Any:
+        """Transform a kernel that is given at differences from 0 up, odd or even."""
+        whole = np.zeros(self.length)
+        whole[: self.size] = half
+        whole[-1 : -self.size : -1] = sign * half[1:]
+        return np.fft.rfft(whole)
+
+    def _convolved(self, binned: FloatArray, kernel: Any) -> FloatArray:
+        """Sum over the grid what each point sees of all others, column by column."""
+        columns = binned.reshape(self.size, -1)
+        seen, some = np.empty(columns.shape), max(1, LARGEST // self.length)
+        for k in range(0, columns.shape[1], some):
+            waves = np.fft.rfft(columns[:, k : k + some], self.length, axis=0)
+            waves *= kernel[:, None]
+            seen[:, k : k + some] = np.fft.irfft(waves, self.length, axis=0)[: self.size]
+        return seen.reshape(binned.shape)
+
+
+class OnGrid(Grid):
     """Sum by convolution on a grid.
 
     Parameters
@@ -111,16 +158,12 @@ class OnGrid:
     """
 
     def __init__(self, score: FloatArray, weight: FloatArray, link: Link, width: float) -> None:
-        from scipy.fft import next_fast_len
         from scipy.sparse import csr_array
 
-        self.weight, self.link = weight, link
-        low, span = float(score.min()), float(score.max() - score.min())
-        self.width = max(width, span / (MOST_BINS - 8))
-        size = int(span / self.width) + 5
-        # points from one before the lowest score to two beyond the highest
-        place = 1.0 + (score - low) / self.width
-        first = np.minimum(place.astype(np.int32), size - 3)
+        super().__init__(score, link, width)
+        self.weight = weight
+        place = 1.0 + (score - self.low) / self.width
+        first = np.minimum(place.astype(np.int32), self.size - 3)
         f = place - first
         spread = np.empty((len(score), 4))
         spread[:, 0] = -f * (f - 1.0) * (f - 2.0) / 6.0
@@ -130,34 +173,12 @@ class OnGrid:
         points = first[:, None] + np.arange(-1, 3, dtype=np.int32)
         starts = np.arange(0, 4 * len(score) + 1, 4, dtype=np.int64)
         self.grid: Any = csr_array(
-            (spread.ravel(), points.ravel(), starts), shape=(len(score), size)
+            (spread.ravel(), points.ravel(), starts), shape=(len(score), self.size)
         )
-        self.size, self.length = size, int(next_fast_len(2 * size, real=True))
-        above, slope = link.above(np.arange(1.0, size) * self.width)
-        above -= 0.5  # an odd function, so that nothing large cancels
-        self.above = self._kernel(np.concatenate(([0.0], above)), -1.0)
-        self.slope = self._kernel(np.concatenate((link.above(np.zeros(1))[1], slope)), 1.0)
-
-    def _kernel(self, half: FloatArray, sign: float) -> Any:
-        """Transform a kernel that is given at differences from 0 up, odd or even."""
-        whole = np.zeros(self.length)
-        whole[: self.size] = half
-        whole[-1 : -self.size : -1] = sign * half[1:]
-        return np.fft.rfft(whole)
 
     @cached_property
     def _mass(self) -> FloatArray:
         return np.asarray(self.grid.T @ self.weight)
-
-    def _convolved(self, binned: FloatArray, kernel: Any) -> FloatArray:
-        """Sum over the grid what each point sees of all others, column by column."""
-        columns = binned.reshape(self.size, -1)
-        seen, some = np.empty(columns.shape), max(1, LARGEST // self.length)
-        for k in range(0, columns.shape[1], some):
-            waves = np.fft.rfft(columns[:, k : k + some], self.length, axis=0)
-            waves *= kernel[:, None]
-            seen[:, k : k + some] = np.fft.irfft(waves, self.length, axis=0)[: self.size]
-        return seen.reshape(binned.shape)
 
     @cached_property
     def _ranks(self) -> FloatArray:
@@ -182,6 +203,80 @@ class OnGrid:
         """Return the loss of all pairs, a row's with itself by half."""
         kernel = self._kernel(self.link.loss(np.arange(float(self.size)) * self.width), 1.0)
         return float(self._mass @ self._convolved(self._mass, kernel)) / 2.0
+
+
+class LargeGrid(Grid):
+    """Sum on a grid in compiled passes over the rows: what Newton's method needs, nothing by row.
+
+    Parameters
+    ----------
+    score, weight : ndarray of shape (n,)
+    X : ndarray of shape (n, p), C-contiguous
+        Columns; rows in increasing order of y for `influences`.
+    link : Link
+    width : float
+    """
+
+    def __init__(
+        self, score: FloatArray, weight: FloatArray, X: FloatArray, link: Link, width: float
+    ) -> None:
+        from crank.kernels.compiled_pairs import spread_columns
+
+        super().__init__(score, link, width)
+        self.score, self.weight, self.X = score, weight, X
+        self.binned = np.zeros((self.size, X.shape[1] + 1))
+        spread_columns(score, weight, X, self.low, self.width, self.binned)
+
+    def pull(self) -> FloatArray:
+        """Return Σ w_i x_i (S_i − ½ Σ w)."""
+        return np.asarray(self._convolved(self.binned[:, 0], self.above) @ self.binned[:, 1:])
+
+    def information(self) -> FloatArray:
+        """Return the information."""
+        from crank.kernels.compiled_pairs import at_scores
+
+        slopes = np.empty(len(self.score))
+        seen = self._convolved(self.binned[:, 0], self.slope)
+        at_scores(self.score, self.low, self.width, seen, slopes)
+        slopes *= self.weight
+        columns = np.ascontiguousarray(self.binned[:, 1:])
+        found = -(columns.T @ self._convolved(columns, self.slope))
+        for k in range(0, len(self.X), ROWS):
+            part = self.X[k : k + ROWS]
+            found += (part * slopes[k : k + ROWS, None]).T @ part
+        return found
+
+    def influences(
+        self, group: NDArray[np.int32], rank: FloatArray
+    ) -> Iterator[tuple[slice, FloatArray]]:
+        """Give what rows add to the score of the loss, a block of them at a time.
+
+        The block is only valid until the next; see `row_influences` for the parameters.
+        """
+        from crank.kernels.compiled_pairs import row_influences
+
+        n, p = self.X.shape
+        seen = self._convolved(self.binned, self.above)
+        below = np.empty((2, p))
+        below[:] = -0.5 * self.binned[:, 1:].sum(axis=0)  # shares of a row add up to 1
+        found, read = np.empty((min(ROWS, n), p)), 0
+        for k in range(0, n, ROWS):
+            last = min(k + ROWS, n)
+            read = row_influences(
+                (k, last),
+                self.score,
+                self.weight,
+                self.X,
+                group,
+                rank,
+                self.low,
+                self.width,
+                seen,
+                below,
+                read,
+                found,
+            )
+            yield slice(k, last), found[: last - k]
 
 
 def pair_sums(score: FloatArray, weight: FloatArray, link: Link, width: float) -> PairSums:
