@@ -612,9 +612,9 @@ def test_the_command_line_fits_scores_and_exports(toy, tmp_path, monkeypatch, ca
     np.testing.assert_allclose(pd.read_csv("o.csv")["score"], m.predict(frame), rtol=1e-12)
     capsys.readouterr()
     for wrong in (["--criterion", "iauc"], ["--param", "C=1"], ["--n-jobs", "2"]):
-        assert main(["fit", "d.csv", "y ~ x1", "-o", "n.json", "--model", "linear", *wrong]) == 1
+        assert main(["fit", "d.csv", "y ~ x1", "-o", "n.json", "--model", "linear", *wrong]) == 2
         assert f"{wrong[0]} belongs to --model tree" in capsys.readouterr().err
-    assert main(["fit", "d.csv", "y ~ x1", "-o", "n.json", "--penalty", "1"]) == 1
+    assert main(["fit", "d.csv", "y ~ x1", "-o", "n.json", "--penalty", "1"]) == 2
     assert "--penalty belongs to --model linear" in capsys.readouterr().err
 
 

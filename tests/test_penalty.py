@@ -315,7 +315,7 @@ def test_update_and_the_command_line_take_it(
     same = crank.linear(pd.read_csv("d.csv"), "y ~ .", penalty="1se", l1_ratio=0.5, cv=4)
     assert same.to_json() == m.to_json()
     assert m.update(frame, penalty=0.1).ranker.penalty == 0.1  # type: ignore[attr-defined]
-    assert main(["fit", "d.csv", "y ~ .", "-o", "n.json", "--penalty", "most"]) == 1
+    assert main(["fit", "d.csv", "y ~ .", "-o", "n.json", "--penalty", "most"]) == 2
     assert "--penalty belongs to --model linear" in capsys.readouterr().err
 
 
