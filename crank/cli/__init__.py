@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from crank._version import __version__
-from crank.cli import demo, drift, evaluate, export, fit, learners, score, summary
+from crank.cli import demo, drift, evaluate, export, fit, learners, score, serve, summary
 from crank.errors import CrankError, OptionError, UnknownLearnerError, not_for_scoring
 
 COMMANDS = {
@@ -23,6 +23,7 @@ COMMANDS = {
     "evaluate": evaluate,
     "drift": drift,
     "score": score,
+    "serve": serve,
     "export": export,
     "learners": learners,
     "demo": demo,
