@@ -16,11 +16,18 @@ from crank._version import __version__
 
 if TYPE_CHECKING:
     from crank import datasets, errors, metrics, monitor, serve, testing
-    from crank.api import boost, fit, forest, linear
+    from crank.api import blend, boost, fit, forest, linear
     from crank.errors import CrankError
-    from crank.estimators import RankingBooster, RankingForest, RankingLinear, RankingTree
+    from crank.estimators import (
+        RankingBlend,
+        RankingBooster,
+        RankingForest,
+        RankingLinear,
+        RankingTree,
+    )
     from crank.judging.comparison import compare
     from crank.models.base import RankingModel
+    from crank.models.blend import BlendModel
     from crank.models.booster import BoosterModel
     from crank.models.forest import ForestModel
     from crank.models.linear import LinearModel
@@ -29,10 +36,12 @@ if TYPE_CHECKING:
     from crank.plugins.registry import learners
 
 __all__ = [
+    "BlendModel",
     "BoosterModel",
     "CrankError",
     "ForestModel",
     "LinearModel",
+    "RankingBlend",
     "RankingBooster",
     "RankingForest",
     "RankingLinear",
@@ -40,6 +49,7 @@ __all__ = [
     "RankingTree",
     "TreeModel",
     "__version__",
+    "blend",
     "boost",
     "compare",
     "datasets",
@@ -58,16 +68,19 @@ __all__ = [
 
 # Loaded on first use: importing crank must stay as light as importing nothing.
 _HOME = {
+    "BlendModel": "crank.models.blend",
     "BoosterModel": "crank.models.booster",
     "CrankError": "crank.errors",
     "ForestModel": "crank.models.forest",
     "LinearModel": "crank.models.linear",
+    "RankingBlend": "crank.estimators",
     "RankingBooster": "crank.estimators",
     "RankingForest": "crank.estimators",
     "RankingLinear": "crank.estimators",
     "RankingModel": "crank.models.base",
     "RankingTree": "crank.estimators",
     "TreeModel": "crank.models.tree",
+    "blend": "crank.api",
     "boost": "crank.api",
     "compare": "crank.judging.comparison",
     "fit": "crank.api",

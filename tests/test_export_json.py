@@ -584,7 +584,7 @@ def test_the_document_says_what_it_is(small):
     assert document["crank_model"] == model_json.FORMAT == 2
     assert document["crank_version"] == crank.__version__
     assert list(document) == list(model_schema()["properties"])
-    assert set(document) - {"call"} == set(model_schema()["required"])
+    assert set(document) - {"call", "design"} == set(model_schema()["required"])
     assert [leaf["score"] for leaf in document["ranker"]["leaves"]] == small.tree.scores.tolist()
     assert lay_out(document) == small.to_json()
 

@@ -38,6 +38,10 @@ OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             *("random_state", "n_jobs"),
         ),
     ),
+    "blend": (
+        "blend",
+        ("members", "effort", "time_limit", "metric", "cv", "random_state", "n_jobs"),
+    ),
 }
 """For each kind of ranker the function of `crank.api` that fits it, and its own options."""
 
@@ -126,6 +130,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--max-rounds", type=int, metavar="N", help="default: 1000")
     command.add_argument("--trees", choices=("small", "large"), help="default: small")
     command.add_argument("--metric", metavar="NAME", help="that chooses rounds (default: kendall)")
+    command.add_argument(
+        "--members", nargs="+", metavar="NAME", help="of a blend (default: by effort)"
+    )
+    command.add_argument(
+        "--effort", choices=("quick", "default", "best"), help="of a blend (default: default)"
+    )
+    command.add_argument("--time-limit", type=float, metavar="SECONDS", help="of a blend")
     command.add_argument("--weights", metavar="COLUMN", help="case weights")
     command.add_argument(
         "--groups", metavar="COLUMN", help="rows that belong together, such as one patient's"

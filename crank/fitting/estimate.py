@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.order import group_sums
-from crank.metrics.figures import Figure
+from crank.metrics.figures import Figure, figures
 from crank.metrics.inference import figure_evidence
 from crank.metrics.intervals import Evidence, Spread, degrees_of_freedom, rate_interval
 from crank.rankers.validation import Estimate
@@ -117,16 +117,16 @@ def _pooled(
         found, each = figure.influence(test.y, fold.score, weights)
         own.append(found)
         influences.append(each)
-    figures = np.array(own)
-    estimate = float(share @ figures)
+    each_fold = np.array(own)
+    estimate = float(share @ each_fold)
     influence = np.zeros(n)
-    for fold, part, off, each in zip(judged, share, figures - estimate, influences, strict=True):
+    for fold, part, off, each in zip(judged, share, each_fold - estimate, influences, strict=True):
         # a fold's influences are taken around its own figure, which a small fold fits too well:
         # put them around the pooled one
         shift = off * figure.members * fold.test.weight / fold.test.total
         influence[fold.test.row] = part * (each + shift)
     k = len(judged)
-    between = float((share * (figures - estimate)) @ (share * (figures - estimate)))
+    between = float((share * (each_fold - estimate)) @ (share * (each_fold - estimate)))
     evidences = [_evidence(fold.test, figure, labels) for fold in judged]
     return _Round(
         estimate,
@@ -148,3 +148,26 @@ def _evidence(test: Ranks, figure: Figure, labels: NDArray[np.intp] | None) -> E
         weight = group_sums(group, weight, int(group.max()) + 1)
     mass = group_sums(test.group.astype(np.int64), test.weight, test.n_distinct)
     return figure_evidence(figure, weight, mass)
+
+
+def figures_of(
+    score: NDArray[np.float64], ranks: Ranks, labels: NDArray[np.intp] | None = None
+) -> dict[str, Estimate]:
+    """Figures of scores on their own rows, with standard errors that ignore any fit.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n,)
+        By row.
+    ranks : Ranks
+    labels : ndarray of shape (n,), optional
+        Group of each row, numbered from 0.
+    """
+    weights = None if ranks.unweighted else ranks.weight
+    groups = None if labels is None else labels[ranks.row]
+    found = {}
+    for figure in figures(of_trees=True):
+        if figure.total(ranks) > 0.0:
+            each = figure.concordance(ranks.y, score[ranks.row], weights, groups=groups)
+            found[figure.name] = Estimate(each.estimate, each.se, each.ci_low, each.ci_high)
+    return found

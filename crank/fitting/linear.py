@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from crank.criteria import require_distinct
 from crank.errors import DataError, listed
 from crank.fitting.columns import check_columns, standardised
+from crank.fitting.estimate import figures_of
 from crank.fitting.pairs import Floats, Pairs
 from crank.fitting.sparse import sparse_minimum
 from crank.growing.matrix import FloatArray
 from crank.kernels.links import LINKS
 from crank.kernels.softrank import MOST_BINS, MOST_PAIRS
-from crank.metrics.figures import figures
 from crank.rankers.base import Ranker
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.rankers.penalty import PenaltyPath
@@ -335,12 +335,4 @@ def training_figures(
     ranker: Ranker, X: FloatArray, ranks: Ranks, groups: Groups | None = None
 ) -> dict[str, Estimate]:
     """Figures on the training rows, with standard errors that ignore the fit."""
-    score = ranker.predict(X)[ranks.row]
-    weights = None if ranks.unweighted else ranks.weight
-    found = {}
-    for figure in figures(of_trees=True):
-        if figure.total(ranks) > 0.0:
-            number = None if groups is None else groups[ranks.row]
-            each = figure.concordance(ranks.y, score, weights, groups=number)
-            found[figure.name] = Estimate(each.estimate, each.se, each.ci_low, each.ci_high)
-    return found
+    return figures_of(ranker.predict(X), ranks, groups)

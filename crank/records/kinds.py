@@ -71,6 +71,15 @@ KINDS: dict[str, Kind] = {
             "onnx": "crank.export.onnx.forest",
         },
     ),
+    "blend": Kind(
+        model="crank.models.blend:BlendModel",
+        fit="crank.api:blend",
+        readers={
+            "report": "crank.report.blend",
+            "json": "crank.export.json.blend",
+            "onnx": "crank.export.onnx.blend",
+        },
+    ),
 }
 
 

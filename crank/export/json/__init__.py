@@ -13,7 +13,7 @@ from typing import Any
 from crank._version import __version__
 from crank.design.response import ResponseSpec
 from crank.design.spec import DesignSpec
-from crank.errors import CrankError, ModelFileError, NotExportableError
+from crank.errors import CrankError, ModelFileError
 from crank.export.json.claims import check_claims
 from crank.export.json.format_1 import upgraded
 from crank.export.json.profiles import read_profile, read_profiles, stored_profile
@@ -24,7 +24,7 @@ from crank.files import write_text
 from crank.metrics.figures import get_figure
 from crank.rankers.validation import Estimate
 from crank.records.base import DesignedRecord, ModelRecord
-from crank.records.kinds import KINDS, reader
+from crank.records.kinds import KINDS, model_class, reader
 from crank.records.provenance import TrainingInfo
 
 FORMAT = 2
@@ -69,7 +69,11 @@ def to_json(model: ModelRecord, path: str | Path | None = None) -> str | None:
 
 def read_model(text: str | bytes) -> tuple[str, dict[str, Any]]:
     """Read a model's kind and its fields, or raise `ModelFileError`."""
-    stored = parse(text)
+    return read_document(parse(text))
+
+
+def read_document(stored: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Read a model's kind and its fields from a document: a file, or a member of a blend."""
     version = _format_of(stored)
     if stored.get("fingerprint") != fingerprint(stored):
         raise ModelFileError(
@@ -104,9 +108,7 @@ def _format_of(stored: dict[str, Any]) -> int:
 
 def document(model: ModelRecord) -> dict[str, Any]:
     """Return all of a model as plain data, in the layout of the schema."""
-    if not isinstance(model, DesignedRecord):
-        raise NotExportableError(f"{type(model).__name__} has no single design to write.")
-    content = {
+    content: dict[str, Any] = {
         "crank_model": FORMAT,
         "crank_version": __version__,
         "fingerprint": "",
@@ -115,12 +117,16 @@ def document(model: ModelRecord) -> dict[str, Any]:
         **({} if model.call is None else {"call": stored_call(model.call)}),
         "response": model.response.to_dict(),
         "training": _training(model.training),
-        "design": model.design.to_dict(),
-        "ranker": reader(model.kind, "json").write(model.ranker),
     }
-    prove = getattr(reader(model.kind, "json"), "prove", None)
-    if prove is not None:  # a kind whose parts may come from plugins
-        prove(model.ranker, content["ranker"], model.design)
+    kind = reader(model.kind, "json")
+    if isinstance(model, DesignedRecord):
+        content["design"] = model.design.to_dict()
+        content["ranker"] = kind.write(model.ranker)
+        prove = getattr(kind, "prove", None)
+        if prove is not None:  # a kind whose parts may come from plugins
+            prove(model.ranker, content["ranker"], model.design)
+    else:  # its members have designs of their own
+        content["ranker"] = kind.write(model)
     content["fingerprint"] = fingerprint(content)
     return content
 
@@ -163,8 +169,14 @@ def _fields(stored: dict[str, Any]) -> dict[str, Any]:
         raise ModelFileError(
             f"it is a model of kind {kind!r}, which this crank does not know. Install a newer one."
         )
-    check_claims(stored["design"])
-    design = DesignSpec.from_dict(stored["design"])
+    if issubclass(model_class(kind), DesignedRecord):
+        if "design" not in stored:
+            raise ModelFileError("design is missing.")
+        check_claims(stored["design"])
+        design = DesignSpec.from_dict(stored["design"])
+        own = {"design": design, "ranker": reader(kind, "json").read(stored["ranker"], design)}
+    else:
+        own = reader(kind, "json").read(stored["ranker"])
     return {
         "formula": stored["formula"],
         "call": read_call(stored["call"], stored["formula"]) if "call" in stored else None,
@@ -180,8 +192,7 @@ def _fields(stored: dict[str, Any]) -> dict[str, Any]:
             columns=read_profiles(training.get("columns")),
             scores=read_profile(training["scores"]) if "scores" in training else None,
         ),
-        "design": design,
-        "ranker": reader(kind, "json").read(stored["ranker"], design),
+        **own,
     }
 
 

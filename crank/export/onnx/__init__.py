@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from crank._version import __version__
 from crank.checks import one_of
+from crank.design.spec import DesignSpec
 from crank.errors import NotExportableError, OptionError, listed, require
 from crank.export.onnx.design import DesignColumns, MatrixColumns
 from crank.export.onnx.inputs import Inputs, levels_by_column
@@ -21,7 +22,17 @@ from crank.records.kinds import reader
 MATRIX = "X"
 """Name of the input in the form "matrix"."""
 KEYS = (
-    *("crank_version", "formula", "learner", "criterion", "link", "loss", "outputs", "columns"),
+    *(
+        "crank_version",
+        "formula",
+        "learner",
+        "criterion",
+        "link",
+        "loss",
+        "members",
+        "outputs",
+        "columns",
+    ),
     *("design", "levels", "figures", "unknown"),
 )
 
@@ -77,20 +88,26 @@ def to_onnx(
     require("onnx", "onnx")
     one_of("form", form, ("columns", "matrix"))
     one_of("unknown", unknown, ("nan", "missing", "error"))
-    if not isinstance(model, DesignedRecord):
-        raise NotExportableError(f"{type(model).__name__} has no single design to write.")
+    if form == "matrix" and not isinstance(model, DesignedRecord):
+        raise NotExportableError(
+            f"{type(model).__name__} has no single design, so form='matrix' is not allowed. "
+            "Use form='columns'."
+        )
     kind = reader(model.kind, "onnx")
     names = _output_names(outputs, model.predictions)
     if form == "matrix" and types:
         raise OptionError("types is for form='columns': the matrix is double throughout.")
-    graph = Graph(reserved=[MATRIX, *names.values(), *(v.name for v in model.design.variables)])
-    inputs = Inputs(graph, model.design, types or {})
-    if form == "columns":
-        graph.attach(DesignColumns(graph, model.design, inputs, strict=unknown == "error"))
+    graph = Graph(reserved=[MATRIX, *names.values(), *(v.name for v in model.variables)])
+    inputs = _AllInputs(graph, model.designs, types or {}, strict=unknown == "error")
+    if not isinstance(model, DesignedRecord):
+        kind.outputs(graph, model, names, inputs.attach)
     else:
-        graph.attach(MatrixColumns(graph, model.design, MATRIX))
-    kind.outputs(graph, model, names)
-    order = [MATRIX, *(variable.name for variable in model.design.variables)]
+        if form == "columns":
+            inputs.attach(model.design)
+        else:
+            graph.attach(MatrixColumns(graph, model.design, MATRIX))
+        kind.outputs(graph, model, names)
+    order = [MATRIX, *(variable.name for variable in model.variables)]
     graph.inputs = {name: graph.inputs[name] for name in order if name in graph.inputs}
     clash = sorted(set(graph.inputs) & set(names.values()))
     if clash:
@@ -107,6 +124,39 @@ def to_onnx(
         return content
     write_bytes(path, content)
     return None
+
+
+class _AllInputs:
+    """The raw columns of one design or of several, each declared once."""
+
+    def __init__(
+        self, graph: Graph, designs: Sequence[DesignSpec], types: Mapping[str, str], *, strict: bool
+    ) -> None:
+        self.graph, self.strict = graph, strict
+        self._of: list[tuple[DesignSpec, Inputs]] = []
+        several = len(designs) > 1
+        for design in designs:
+            own = {v.name for v in design.variables}
+            # a name that none of several designs has is refused by the first
+            elsewhere = {v.name for other in designs for v in other.variables} - own
+            given = {n: t for n, t in types.items() if not several or n not in elsewhere}
+            self._of.append((design, Inputs(graph, design, given)))
+
+    def attach(self, design: DesignSpec) -> None:
+        """Make the columns of a design those that the graph offers."""
+        inputs = next(inputs for known, inputs in self._of if known is design)
+        self.graph.kept = {}  # columns go by their numbers, which are the design's own
+        self.graph.attach(DesignColumns(self.graph, design, inputs, strict=self.strict))
+
+    def notes(self, name: str) -> dict[str, Any]:
+        """Say what someone who fills a column must know besides its type."""
+        found: dict[str, Any] = {}
+        for design, inputs in self._of:
+            if name in {variable.name for variable in design.variables}:
+                more = inputs.notes(name)
+                texts = {*found.get("texts", ()), *more.get("texts", ())}
+                found |= more | ({"texts": sorted(texts)} if texts else {})
+        return found
 
 
 def _output_names(
@@ -128,17 +178,16 @@ def _output_names(
 
 
 def _metadata(
-    model: DesignedRecord,
+    model: ModelRecord,
     graph: Graph,
-    inputs: Inputs,
+    inputs: _AllInputs,
     names: Mapping[str, str],
     form: str,
     unknown: str,
 ) -> dict[str, str]:
     """Say in the file what it computes, for people and for `crank.serve.Scorer`."""
-    design = model.design
     if form == "columns":
-        kinds = {v.name: v.kind for v in design.variables}
+        kinds = {v.name: v.kind for v in model.variables}
         columns = {name: {"kind": kinds[name], **inputs.notes(name)} for name in graph.inputs}
     else:
         columns = {}
@@ -153,8 +202,8 @@ def _metadata(
         **reader(model.kind, "onnx").described(model),
         "outputs": _json(names),
         "columns": _json(columns),
-        "design": _json(design.names),
-        "levels": _json(levels_by_column(design)),
+        "design": _json([name for design in model.designs for name in design.names]),
+        "levels": _json({k: v for d in model.designs for k, v in levels_by_column(d).items()}),
         "figures": _json(figures),
         "unknown": "error" if unknown == "error" else "nan",
     }

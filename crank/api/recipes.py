@@ -1,0 +1,127 @@
+"""The library of a blend: what may be a member, by name, and how each is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+from crank.errors import OptionError, did_you_mean, listed
+from crank.records.base import DesignedRecord
+from crank.records.kinds import KINDS, fitting_function
+
+
+def _nothing(model: Any) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A way to fit a member.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        As in `crank.records.kinds`; empty for a function of the user's.
+    options : mapping
+        Arguments of the function that fits the kind.
+    function : callable, optional
+        A function of the user's: ``(data, formula, weights=…) -> RankingModel``.
+    settled : callable
+        Given the model of all rows, arguments for the models without a fold: what need not be
+        chosen anew.
+    """
+
+    name: str
+    kind: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    function: Callable[..., Any] | None = None
+    settled: Callable[[Any], dict[str, Any]] = _nothing
+
+    @property
+    def absent(self) -> str:
+        """Say why it cannot be fitted here; empty if it can."""
+        if self.function is not None:
+            return ""
+        if self.kind not in KINDS:
+            return f"this crank has no {self.kind} models"
+        if self.kind == "booster" and find_spec("lightgbm") is None:
+            return "lightgbm is not installed: pip install 'crank-rank[lightgbm]'"
+        return ""
+
+    def fit(self, data: Any, formula: str, **given: Any) -> DesignedRecord:
+        """Fit a model to a table."""
+        function = self.function or fitting_function(self.kind)
+        model = function(data, formula, **{**self.options, **given})
+        if not isinstance(model, DesignedRecord):
+            raise OptionError(
+                f"member {self.name!r} gave a {type(model).__name__}. Allowed: a model with one "
+                "design, such as crank.fit or crank.boost makes."
+            )
+        return model
+
+
+def _booster(name: str, loss: str, trees: str) -> Recipe:
+    return Recipe(name, "booster", {"loss": loss, "trees": trees})
+
+
+def _smoothing(model: Any) -> dict[str, Any]:
+    return {"smoothing": model.ranker.smoothing}
+
+
+FEW = {"n_trees": 200}
+LIBRARY: Mapping[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (
+        _booster("concordance", "concordance", "small"),
+        _booster("concordance-large", "concordance", "large"),
+        _booster("rank", "rank", "small"),
+        _booster("rank-large", "rank", "large"),
+        _booster("y", "y", "large"),
+        _booster("y-small", "y", "small"),
+        Recipe("extra-forest", "forest", {"thresholds": "random", "bootstrap": False} | FEW),
+        Recipe("forest", "forest", FEW),
+        Recipe("linear", "linear", {"penalty": 0.001, "cv": None}),
+        Recipe("additive", "additive", {}),
+        Recipe("tree", "tree", {"criterion": "kendall", "learner": "stump"}),
+    )
+}
+EFFORTS: Mapping[str, Sequence[str]] = {
+    "quick": ("rank", "y", "linear"),
+    "default": ("concordance", "rank", "y", "extra-forest", "linear", "additive"),
+    "best": tuple(LIBRARY),
+}
+
+
+def chosen(members: Any, effort: str) -> list[Recipe]:
+    """Turn names and functions into recipes.
+
+    Parameters
+    ----------
+    members : None, sequence of str, or mapping of str to callable, name or None
+        A mapping names members of the user's own; None as a value takes the library's.
+    effort : str
+    """
+    if members is None:
+        return [LIBRARY[name] for name in EFFORTS[effort]]
+    if isinstance(members, str) or not isinstance(members, Sequence | Mapping) or not members:
+        raise OptionError(
+            f"members={members!r} is not allowed. Allowed: names from the library "
+            f"({listed(LIBRARY)}), or a mapping of names to functions (data, formula) -> model."
+        )
+    found = []
+    for name in members:
+        given = members[name] if isinstance(members, Mapping) else None
+        if callable(given):
+            found.append(Recipe(str(name), function=given))
+            continue
+        wanted = name if given is None else given
+        if wanted not in LIBRARY:
+            raise OptionError(
+                f"members names {wanted!r}. Allowed: {listed(LIBRARY)}, or a function."
+                f"{did_you_mean(wanted, LIBRARY)}"
+            )
+        found.append(LIBRARY[wanted])
+    return found
