@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,8 +34,11 @@ def folder(pytestconfig) -> Path:
             done = subprocess.run(install, cwd=fresh, capture_output=True, text=True)
             if done.returncode:
                 pytest.skip(f"onnxruntime-web cannot be had from npm: {done.stderr.strip()[-300:]}")
-            # in one step: an interrupt leaves no half of it for the next run
-            Path(fresh, "node_modules").rename(target / "node_modules")
+            # in one step: an interrupt leaves no half of it for the next run, and of two test
+            # processes that install at the same time the second finds the first one's
+            with suppress(OSError):
+                Path(fresh, "node_modules").rename(target / "node_modules")
+            assert (target / "node_modules").exists()
     return target
 
 

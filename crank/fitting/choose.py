@@ -80,7 +80,7 @@ def choose_step(heldout: NDArray[np.float64], repeats: int = 1) -> tuple[int, in
     if np.isnan(heldout).all():
         raise DataError(
             "no fold has enough distinct values of y to be judged. "
-            "Use fewer folds (cv=...) or prune=None."
+            "Use prune=None, or fewer folds (cv=...) if there are more than two."
         )
     mean = np.nanmean(heldout, axis=0)
     best = len(mean) - 1 - int(np.argmax(mean[::-1] >= mean.max() - 1e-12))
