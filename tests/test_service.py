@@ -179,7 +179,7 @@ def test_a_file_that_is_no_model_is_refused_at_the_start(
     assert main(["serve", str(tmp_path / "matrix.onnx")]) == 1
     assert "form='columns'" in capsys.readouterr().err
     models[0].to_json(tmp_path / "m.json")
-    assert main(["serve", str(tmp_path / "m.json"), "--port", "70000"]) == 1
+    assert main(["serve", str(tmp_path / "m.json"), "--port", "70000"]) == 2
     with pytest.raises(OptionError, match="max_rows"):
         create_app(tmp_path / "m.json", max_rows=0)
 
