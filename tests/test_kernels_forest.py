@@ -66,7 +66,18 @@ def bagged(
 
 
 def assert_same(a: BagTree, b: BagTree) -> None:
-    for name in ("column", "cut", "children", "span", "drawn", "position", "rank"):
+    for name in (
+        "column",
+        "cut",
+        "children",
+        "span",
+        "drawn",
+        "size",
+        "mass",
+        "mean",
+        "position",
+        "rank",
+    ):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
     assert np.allclose(a.gain, b.gain, rtol=1e-12)
 
@@ -120,7 +131,7 @@ def test_a_bag_is_the_ordinary_tree_with_its_draws_as_weights(name: str) -> None
     )
     gains = sorted(node.gain(KENDALL) for node in inner)
     assert np.allclose(gains, sorted(mine.gain[mine.column >= 0]), rtol=1e-9)
-    trees = votes_of(mine, bag, bins, GRID * ranks.quantile, np.zeros(len(y), np.int32), False)
+    trees = votes_of(mine, bag, bins, np.zeros(len(y), np.int32), False)
     cells = trees.leaves(X[rows])[:, 0]
     leaf = theirs.apply(X[rows])
     assert len(set(zip(cells.tolist(), leaf.tolist(), strict=True))) == len(set(leaf.tolist()))
@@ -130,7 +141,7 @@ def test_votes_are_the_mean_ranks_of_the_leaves_and_gains_add_up_to_tau() -> Non
     X, y = sample(seed=5)
     bins, bag, vote, ranks = bagged(X, y, 5)
     tree = grow_bag(bins, bag, growth("kendall"), vote, 3)
-    trees = votes_of(tree, bag, bins, vote, np.arange(len(y), dtype=np.int32), False)
+    trees = votes_of(tree, bag, bins, np.arange(len(y), dtype=np.int32), False)
     node = trees.leaves(X[ranks.row])[:, 0]
     pairs = concordant = 0.0
     order = {k: place for place, k in enumerate(_left_to_right(tree))}
@@ -162,7 +173,7 @@ def test_training_rows_go_where_their_bins_went() -> None:
     bins, bag, vote, ranks = bagged(X, y, 7)
     for at_random in (False, True):
         tree = grow_bag(bins, bag, growth("spearman", at_random=at_random), vote, 1)
-        trees = votes_of(tree, bag, bins, vote, np.zeros(len(y), np.int32), False)
+        trees = votes_of(tree, bag, bins, np.zeros(len(y), np.int32), False)
         found = trees.leaves(X[ranks.row])[:, 0]
         for k in np.flatnonzero(tree.column < 0):
             inside = tree.position[tree.span[k, 0] : tree.span[k, 1]]
@@ -176,6 +187,11 @@ def test_bins_hold_what_their_ranges_say() -> None:
     row = rng.permutation(3000)
     found = bin_columns(X, (0, 9, 0), row, Threads(2))
     assert found.n_bins.tolist() == [255, 9, 0]
+    for dtype in (np.float64, np.float32):
+        narrow = X.astype(dtype)
+        slow = bin_columns(narrow, (0, 9, 0), row, Threads(1))
+        fast = bin_columns(narrow, (0, 9, 0), row, Threads(2), compiled=True)
+        assert np.array_equal(slow.bins, fast.bins)
     code = found.bins[0]
     known = code != 255
     assert np.array_equal(known, ~np.isnan(X[row, 0]))

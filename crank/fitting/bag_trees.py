@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crank.criteria import ROUNDING, Criterion
 from crank.growing.matrix import TrainingMatrix
-from crank.kernels.bags import ABSENT, LOW_BITS, Bag, BagTree, Growth, level_orders
+from crank.kernels.bags import ABSENT, Bag, BagTree, Growth, level_orders
 from crank.kernels.compiler import numba_works
 from crank.kernels.cuts import Layer
 from crank.kernels.descent import GOES_HIGH, GOES_LOW, GOES_MISSING, NodeTable
@@ -46,8 +46,10 @@ def column_trees(
 ) -> TreeMaker:
     """Bin the columns once, and return what grows a tree of stumps from a bag."""
     n, d = data.X.shape
+    large = options.n_trees * n * d >= COMPILED_FROM and criterion.name in CRITERIA
+    compiled = large and numba_works()
     with Threads(options.threads) as threads:
-        bins = bin_columns(data.X, data.levels, ranks.row, threads)
+        bins = bin_columns(data.X, data.levels, ranks.row, threads, compiled)
     monotone = any(data.monotone)
     growth = Growth(
         criterion=CRITERIA.get(criterion.name, -1),
@@ -62,13 +64,12 @@ def column_trees(
     )
     vote = np.asarray(GRID * ranks.quantile)
     weight = None if ranks.unweighted else ranks.weight
-    large = options.n_trees * n * d >= COMPILED_FROM and growth.criterion >= 0
-    grow = grow_compiled if large and numba_works() else grow_bag
+    grow = grow_compiled if compiled else grow_bag
 
     def make(draws: Ints, seed: int) -> ColumnTrees:
         bag = Bag.of(draws, weight, ranks.group)
         tree = grow(bins, bag, growth, vote, seed)
-        return votes_of(tree, bag, bins, vote, rung, monotone)
+        return votes_of(tree, bag, bins, rung, monotone)
 
     return make
 
@@ -106,13 +107,10 @@ def grow_compiled(
     position = bag.position
     draws = int(bag.draws.sum())
     most = 2 * max(1, min(len(position), draws // growth.min_leaf, 2**growth.max_depth))
-    packed = np.zeros(0, dtype=np.int64)
-    if bag.is_whole(growth.criterion):
-        packed = ((bag.below + bag.upto) * bag.draws).astype(np.int64) << LOW_BITS
-        packed += bag.draws
     column, drawn = np.empty(most, dtype=np.int32), np.zeros(most, dtype=np.int32)
     cut, children = np.zeros((most, 4), dtype=np.int32), np.zeros((most, 2), dtype=np.int32)
     span, gain = np.zeros((most, 2), dtype=np.intp), np.zeros(most)
+    size, mass, mean = np.zeros(most, dtype=np.int32), np.zeros(most), np.zeros(most)
     columns = np.column_stack((bins.n_bins, growth.direction, bins.levels > 0)).astype(np.intp)
     k = grow_tree(
         bins.bins,
@@ -126,7 +124,8 @@ def grow_compiled(
         bag.weight,
         bag.below,
         bag.upto,
-        packed,
+        vote,
+        bag.is_whole(growth.criterion),
         growth.criterion,
         growth.variance,
         growth.at_random,
@@ -142,9 +141,22 @@ def grow_compiled(
         span,
         drawn,
         gain,
+        size,
+        mass,
+        mean,
     )
     return BagTree(
-        column[:k], cut[:k], children[:k], span[:k], drawn[:k], gain[:k], position, known
+        column=column[:k],
+        cut=cut[:k],
+        children=children[:k],
+        span=span[:k],
+        drawn=drawn[:k],
+        gain=gain[:k],
+        size=size[:k],
+        mass=mass[:k],
+        mean=mean[:k],
+        position=position,
+        rank=known,
     )
 
 
@@ -152,19 +164,15 @@ def votes_of(
     tree: BagTree,
     bag: Bag,
     bins: ForestBins,
-    vote: NDArray[np.float64],
     rung: Ints,
     monotone: bool,
 ) -> ColumnTrees:
     """Give the leaves their votes, and write the tree as a table of nodes."""
     leaf = np.flatnonzero(tree.column < 0)
     leaf = leaf[np.argsort(tree.span[leaf, 0])]  # from left to right
-    starts = tree.span[leaf, 0]
-    weight = bag.weight[tree.position]
-    mass = np.add.reduceat(weight, starts)
-    mean = np.add.reduceat(weight * vote[tree.position], starts) / mass
+    mean = tree.mean[leaf]
     if monotone:
-        mean = non_increasing(mean, mass)
+        mean = non_increasing(mean, tree.mass[leaf])
     value = np.zeros(len(tree.column), dtype=np.int64)
     value[leaf] = np.rint(mean).astype(np.int64)
     drawn = np.zeros(len(tree.column), dtype=np.int32)
@@ -184,8 +192,7 @@ def votes_of(
         level_start=start,
         level_branch=branch,
     )
-    size = np.zeros(len(own), dtype=np.int32)
-    size[leaf] = np.add.reduceat(bag.draws[tree.position], starts)
+    size = tree.size.copy()
     for k in np.flatnonzero(inner)[::-1].tolist():
         size[k] = size[left[k]] + size[right[k]]
     pairs = bag_pairs(bag)

@@ -131,6 +131,8 @@ class BagTree:
         A row of each leaf, drawn by weight.
     gain : ndarray of float64
         Concordant less discordant pairs of each split.
+    size, mass, mean : ndarray
+        Of each leaf: its draws, weight and mean vote; 0 for other nodes.
     position : ndarray of int
         Rows of the bag in the order of the leaves, from left to right.
     rank : ndarray of int, shape (d, 256)
@@ -143,6 +145,9 @@ class BagTree:
     span: NDArray[np.intp]
     drawn: Ints
     gain: Floats
+    size: Ints
+    mass: Floats
+    mean: Floats
     position: Ints
     rank: NDArray[np.intp]
 

@@ -24,7 +24,6 @@ from crank.kernels.compiled_forest_parts import (
     Floats,
     Ints,
     Places,
-    Wide,
     count_rows,
     count_whole,
     draw_below,
@@ -53,7 +52,8 @@ def grow_tree(
     weight: Floats,
     below: Floats,
     upto: Floats,
-    packed: Wide,
+    vote: Floats,
+    whole: bool,
     criterion: int,
     variance: bool,
     at_random: bool,
@@ -69,16 +69,24 @@ def grow_tree(
     span: Places,
     drawn: Ints,
     gain: Floats,
+    size_of: Ints,
+    mass_of: Floats,
+    mean_of: Floats,
 ) -> int:
     """Grow one tree; return the number of its nodes.
 
     ``position`` are the rows of the bag in y order, and in the end in the order of the leaves; the
-    other arrays of rows are by position. ``packed`` is empty if scores are not whole numbers.
+    other arrays of rows are by position; ``whole`` tells whether scores are whole numbers.
     ``rank[j, code]`` is the place of a factor's level in this tree's order of levels, ``order`` its
     inverse. The last arguments are filled node by node; ``span`` is where a node's rows lie.
     """
     m, d = len(position), len(columns)
-    whole = len(packed) > 0
+    packed = np.empty(len(draws) if whole else 0, np.int64)
+    if whole:
+        for p in range(m):
+            o = position[p]
+            n = np.int64(draws[o])
+            packed[o] = ((np.int64(below[o] + upto[o]) * n) << LOW_BITS) + n
     depth, size = np.zeros(len(column), np.intp), np.zeros(len(column), np.intp)
     keys = np.zeros(len(column), np.uint64)
     stack = np.empty(len(column), np.intp)
@@ -220,5 +228,7 @@ def grow_tree(
     for k in range(n_nodes):
         if column[k] < 0:
             stream[0] = ~keys[k]
-            drawn[k] = draw_row(stream, position, span[k, 0], span[k, 1], weight)
+            sums_of = draw_row(stream, position, span[k, 0], span[k, 1], weight, vote)
+            drawn[k], mass_of[k], mean_of[k] = sums_of
+            size_of[k] = size[k]
     return n_nodes

@@ -47,17 +47,24 @@ def draw_below(stream: Keys, n: int) -> int:
 
 
 @kernel_part
-def draw_row(stream: Keys, position: Ints, first: int, last: int, weight: Floats) -> np.int32:
-    """Draw a row of a leaf with a probability in proportion to its weight."""
-    mass = 0.0
+def draw_row(
+    stream: Keys, position: Ints, first: int, last: int, weight: Floats, vote: Floats
+) -> tuple[int, float, float]:
+    """Draw a row of a leaf with a probability in proportion to its weight.
+
+    Return it with the leaf's weight and mean vote.
+    """
+    mass, total = 0.0, 0.0
     for p in range(first, last):
-        mass += weight[position[p]]
+        w = weight[position[p]]
+        mass += w
+        total += w * vote[position[p]]
     wanted = mass * ((draw_below(stream, 2**30) + 0.5) / 2.0**30)
     for p in range(first, last):
         wanted -= weight[position[p]]
         if wanted <= 0.0:
-            return np.int32(position[p])
-    return np.int32(position[last - 1])
+            return int(position[p]), mass, total / mass
+    return int(position[last - 1]), mass, total / mass
 
 
 @kernel_part

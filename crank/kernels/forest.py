@@ -24,6 +24,7 @@ def grow_bag(bins: ForestBins, bag: Bag, growth: Growth, vote: Floats, key: int)
     position = bag.position
     column, cut, children, drawn, gain = [-1], [[0] * 4], [[0, 0]], [0], [0.0]
     span, depth, keys = [[0, len(position)]], [0], [key]
+    size, mass, mean = [0], [0.0], [0.0]
     stack = [0]
     while stack:
         k = stack.pop()
@@ -32,6 +33,9 @@ def grow_bag(bins: ForestBins, bag: Bag, growth: Growth, vote: Floats, key: int)
         found = _split(bins, bag, growth, rows, depth[k], Stream(keys[k]), order)
         if found is None:
             drawn[k] = _drawn(Stream(~keys[k]), rows, bag.weight[rows])
+            size[k] = int(bag.draws[rows].sum())
+            mass[k] = float(np.cumsum(bag.weight[rows])[-1])
+            mean[k] = float(np.cumsum(bag.weight[rows] * vote[rows])[-1]) / mass[k]
             continue
         j, low, high, missing_low, low_is_left, n_missing = found
         place = rank[j] if bins.levels[j] else np.arange(WIDTH)
@@ -54,6 +58,9 @@ def grow_bag(bins: ForestBins, bag: Bag, growth: Growth, vote: Floats, key: int)
             children.append([0, 0])
             drawn.append(0)
             gain.append(0.0)
+            size.append(0)
+            mass.append(0.0)
+            mean.append(0.0)
             span.append(end)
             depth.append(depth[k] + 1)
             keys.append(key_of)
@@ -64,6 +71,9 @@ def grow_bag(bins: ForestBins, bag: Bag, growth: Growth, vote: Floats, key: int)
         span=np.array(span, dtype=np.intp),
         drawn=np.array(drawn, dtype=np.int32),
         gain=np.array(gain),
+        size=np.array(size, dtype=np.int32),
+        mass=np.array(mass),
+        mean=np.array(mean),
         position=position,
         rank=known,
     )

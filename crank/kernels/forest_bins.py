@@ -40,7 +40,11 @@ class ForestBins:
 
 
 def bin_columns(
-    X: NDArray[Any], levels: Sequence[int], row: NDArray[np.intp], threads: Threads
+    X: NDArray[Any],
+    levels: Sequence[int],
+    row: NDArray[np.intp],
+    threads: Threads,
+    compiled: bool = False,
 ) -> ForestBins:
     """Bin a matrix column by column.
 
@@ -54,6 +58,8 @@ def bin_columns(
     row : ndarray of int
         Rows in the order of y.
     threads : Threads
+    compiled : bool
+        Whether compiled code may look the bins up: the same ones.
 
     Examples
     --------
@@ -62,27 +68,51 @@ def bin_columns(
     >>> found.bins.tolist(), found.smallest[0, :2].tolist()
     ([[1, 255, 0, 0]], [5.0, 7.0])
     """
-    n, d = len(row), X.shape[1]
+    n, d = X.shape
     bins = np.empty((d, n), dtype=np.uint8)
     n_bins = np.zeros(d, dtype=np.intp)
-    ends = np.full((2, d, 256), np.nan)
+    smallest, largest = np.full((d, 256), np.nan), np.full((d, 256), np.inf)
+    largest[:, MISSING] = np.nan
 
-    def fill(j: int) -> None:
-        x = X[row, j].astype(np.float64)
-        if levels[j]:
-            n_bins[j] = levels[j]
-            code = np.where(np.isnan(x), MISSING, x)
-            bins[j] = code
-            return
-        edges, smallest = _edges(x)
+    def learn(j: int) -> None:
+        edges = low = np.arange(float(levels[j]))
+        if not levels[j]:
+            edges, low = _edges(X[:, j].astype(np.float64, copy=False))
         k = n_bins[j] = len(edges)
-        place = np.searchsorted(edges, x)
-        place[place == k] = MISSING
-        bins[j] = place
-        ends[0, j, :k], ends[1, j, :k] = smallest, edges
+        smallest[j, :k], largest[j, :k] = low, edges
+        if not compiled:
+            place = np.searchsorted(edges, X[row, j])
+            place[place == k] = MISSING
+            bins[j] = place
 
-    threads.run(fill, [(j,) for j in range(d)])
-    return ForestBins(bins, n_bins, ends[0], ends[1], np.asarray(levels, dtype=np.intp))
+    threads.run(learn, [(j,) for j in range(d)])
+    if compiled:
+        _look_up(X, largest, row, bins, threads)
+    return ForestBins(bins, n_bins, smallest, largest, np.asarray(levels, dtype=np.intp))
+
+
+def _look_up(
+    X: NDArray[Any],
+    edges: NDArray[np.float64],
+    row: NDArray[np.intp],
+    bins: NDArray[np.uint8],
+    threads: Threads,
+) -> None:
+    from crank.kernels.compiled_bins import bin_rows, reorder
+
+    n, d = X.shape
+    none, every = np.zeros(d, dtype=bool), np.arange(d)
+    # a tile of a row-wise matrix should stay in the first cache while its columns are read
+    tile = 1024 if X.strides[0] <= X.strides[1] else max(8, min(128, 8192 // d))
+    fill = bin_rows(str(X.dtype))
+    threads.run(
+        lambda first, last: fill(X, first, last, tile, edges, every, none, bins, none.copy()),
+        threads.chunks(n, least=8 * tile),
+    )
+    threads.run(
+        lambda first, last: reorder(bins, first, last, row, np.empty(n, dtype=np.uint8)),
+        threads.chunks(d),
+    )
 
 
 def _edges(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

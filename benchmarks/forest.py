@@ -1,0 +1,74 @@
+"""Forests beside LightGBM's and scikit-learn's: ``python -m benchmarks.forest``.
+
+The same work for all: 100 trees of depth 8, at least 5 rows a leaf, all columns or a part of them
+in each node, as many threads. crank also judges the rows out of bag; that is part of its time.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.ensemble import RandomForestRegressor
+
+import crank
+from benchmarks import samples
+from benchmarks.timing import Times, cores, race
+
+
+def races(n: int, trees: int, rounds: int) -> Iterator[tuple[str, dict[str, Times]]]:
+    """Race fits, then predictions."""
+    import lightgbm
+
+    X, y = samples.plain(n, 20)
+    for share in (1.0, 0.6, 0.2):
+        settings = {
+            "boosting": "rf",
+            "bagging_fraction": 0.632,
+            "bagging_freq": 1,
+            "num_leaves": 256,
+            "max_depth": 8,
+            "min_data_in_leaf": 5,
+            "feature_fraction_bynode": share,
+            "num_threads": cores(),
+            "verbose": -1,
+        }
+        ours = crank.RankingForest(
+            trees, max_depth=8, min_samples_leaf=5, max_features=share, random_state=0
+        )
+        tasks = {
+            "crank": lambda ours=ours: ours.fit(X, y),
+            "LightGBM rf": lambda settings=settings: lightgbm.train(
+                settings, lightgbm.Dataset(X, y), num_boost_round=trees
+            ),
+        }
+        if share == 1.0:
+            peer = RandomForestRegressor(
+                max(1, trees // 20), max_depth=8, min_samples_leaf=5, n_jobs=-1
+            )
+            tasks["RandomForest, a twentieth of the trees"] = lambda peer=peer: peer.fit(X, y)
+        yield f"fit, {share:.0%} of the columns a node", race(tasks, rounds, warm=share == 1.0)
+    gbm = tasks["LightGBM rf"]()
+    Z, _ = samples.plain(n, 20, seed=1)
+    yield (
+        f"predict {n:,} rows",
+        race({"crank": lambda: ours.predict(Z), "LightGBM rf": lambda: gbm.predict(Z)}, 5),
+    )
+
+
+def main() -> None:
+    """Run the races and print a table of ratios."""
+    small = "--small" in sys.argv
+    print("| work | peer | peer's time / crank's, wall | CPU | crank, CPU seconds |")
+    print("|---|---|---|---|---|")
+    for work, times in races(2_000 if small else 100_000, 20 if small else 100, 1 if small else 3):
+        for name, found in times.items():
+            if name != "crank":
+                wall, cpu = found.over(times["crank"])
+                seconds = float(np.median(times["crank"].cpu))
+                print(f"| {work} | {name} | {wall:.1f} | {cpu:.1f} | {seconds:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
