@@ -126,6 +126,51 @@ class LinearModel(DesignedModel, LinearRecord):
 
         return vcov(self)
 
+    def hypothesis(self, text: str) -> pd.DataFrame:
+        """Test equations between coefficients by Wald's statistic; needs the extra ``stats``.
+
+        Parameters
+        ----------
+        text : str
+            ``"x1 = x2"``, ``"x1 + 2 * x2 = 1"``, or several with commas, tested together.
+
+        Returns
+        -------
+        DataFrame
+            One row: hypothesis, df, chi2, pvalue; for one equation also estimate (its left side
+            less the coefficients on the right), std_error and z.
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(300, p=5, noise=1.0, random_state=0).frame
+        >>> m = crank.linear(sample, "y ~ x1 + x2 + x3")
+        >>> m.hypothesis("x1 = x2")[["hypothesis", "estimate", "z", "pvalue"]].round(2)
+          hypothesis  estimate     z  pvalue
+        0    x1 = x2      -0.1 -0.25     0.8
+        """
+        from crank.report.hypotheses import hypothesis
+
+        return hypothesis(self, text)
+
+    def adjusted(self, method: str = "holm") -> pd.DataFrame:
+        """Adjust the coefficients' p-values for their number; needs the extra ``stats``.
+
+        Parameters
+        ----------
+        method : str
+            "holm", "bonferroni", "sidak", "holm-sidak", "simes-hochberg", "hommel"; "bh" and "by"
+            for the rate of false discoveries.
+
+        Returns
+        -------
+        DataFrame
+            Columns term, estimate, std_error, z, pvalue, adjusted.
+        """
+        from crank.report.hypotheses import adjusted
+
+        return adjusted(self, method)
+
     def anova(self, other: LinearModel | None = None) -> pd.DataFrame:
         """Test terms by Wald's statistic, which needs no likelihood.
 

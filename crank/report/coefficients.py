@@ -93,6 +93,15 @@ def _columns(model: LinearRecord) -> Sequence[str]:
     return [name for name in model.design.names if name not in aliased]
 
 
+def refuse_lasso(model: LinearRecord) -> None:
+    """Raise if there are no standard errors to test by."""
+    if model.options.l1_ratio:
+        raise OptionError(
+            "terms of a lasso cannot be tested: it chose them by the same rows, and has no "
+            "standard errors. Test those of a model without penalty."
+        )
+
+
 def wald(model: LinearRecord, columns: NDArray[np.bool_]) -> tuple[int, float, float]:
     """Test whether the coefficients of some columns are all 0.
 
@@ -105,11 +114,7 @@ def wald(model: LinearRecord, columns: NDArray[np.bool_]) -> tuple[int, float, f
     """
     from scipy.special import chdtrc
 
-    if model.options.l1_ratio:
-        raise OptionError(
-            "terms of a lasso cannot be tested: it chose them by the same rows, and has no "
-            "standard errors. Test those of a model without penalty."
-        )
+    refuse_lasso(model)
     tested = np.flatnonzero(columns & model.ranker.estimated)
     estimate = model.ranker.coef[tested] * model.ranker.spread[tested]
     scale = np.outer(model.ranker.spread[tested], model.ranker.spread[tested])

@@ -32,7 +32,10 @@ SCALES = {
     "median": "median of {} in the leaf",
     "lower": "lower quartile of {} in the leaf",
     "upper": "upper quartile of {} in the leaf",
+    "probability": "probability of ranking above a training row",
 }
+PLACE = "place of the score among those of the data, 0 to 1"
+"""What "quantile" means of a model that has none of its own."""
 
 
 def plot_importance(
@@ -111,8 +114,10 @@ def plot_score(
         A raw column of the formula's right side.
     data : data frame
         Rows to average over; of many, 250 spread evenly over the data.
-    type : {"score", "quantile", "median", "lower", "upper"}
-        What to draw, as in `RankingModel.predict`.
+    type : str
+        What to draw, as in `RankingModel.predict`. "quantile" serves every model: one that cannot
+        predict it shows where the score lies among the scores of the data, from 0 to 1, which
+        makes rankers of any kind comparable.
     rows : int
         Rows to show beside the average.
     unknown : {"error", "missing"}
@@ -134,7 +139,8 @@ def plot_score(
             f"plot_score takes the name of a column and then the data; got "
             f"{feature.__class__.__name__} for the name."
         )
-    one_of("type", type, tuple(SCALES))
+    allowed = (name for name in SCALES if name in (*model.predictions, "quantile"))
+    one_of("type", type, tuple(allowed))
     whole("rows", rows, 0)
     moved = dependence(model, feature, data, type, unknown)
     ax = axes(ax)
@@ -149,7 +155,9 @@ def plot_score(
         note = f"average over {moved.predicted.shape[1]} rows, and {single.shape[1]} of them"
         ax.set_title(note, fontsize="small", color=MUTED)
     name = shortened(model.response.name)
-    ax.set(xlabel=shortened(feature, 60), ylabel=folded(SCALES[type].format(name)))
+    known = type in model.predictions
+    scale = SCALES[type].format(name) if known else PLACE
+    ax.set(xlabel=shortened(feature, 60), ylabel=folded(scale))
     ax.margins(y=0.06)
     unframed(ax)
     return ax
@@ -243,8 +251,25 @@ def dependence(
         lambda name: (moved if name == feature else kept)._column(name),
         lambda name: (moved if name == feature else kept).dtype(name),
     )
-    predicted = model.values(both, type, unknown).reshape(len(column), len(rows))
+    if type in model.predictions:
+        predicted = model.values(both, type, unknown)
+    else:
+        score = np.sort(model.values(table, "score", unknown))
+        predicted = places(model.values(both, "score", unknown), score)
+    predicted = predicted.reshape(len(column), len(rows))
     return Dependence(values, predicted, predicted.mean(axis=1), occurring)
+
+
+def places(score: NDArray[np.float64], among: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of sorted scores that lie below each score, and half of those that equal it.
+
+    Examples
+    --------
+    >>> places(np.array([0.0, 2.0, 9.0]), np.array([1.0, 2.0, 2.0, 3.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    below, upto = (np.searchsorted(among, score, side) for side in ("left", "right"))
+    return np.asarray((below + upto) / (2.0 * len(among)))
 
 
 def _spread(n: int, most: int) -> NDArray[np.intp]:
