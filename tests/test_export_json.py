@@ -255,6 +255,7 @@ def test_a_learner_that_is_not_installed_is_not_saved(toy):
         m.to_json()
 
 
+@pytest.mark.filterwarnings("ignore:models of:crank.errors.PluginWarning")
 def test_a_classifier_without_a_plain_form_is_not_saved(toy):
     from sklearn.naive_bayes import GaussianNB
 

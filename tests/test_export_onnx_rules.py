@@ -173,6 +173,7 @@ def classifiers():
     }
 
 
+@pytest.mark.filterwarnings("ignore:models of:crank.errors.PluginWarning")
 @pytest.mark.parametrize("name", ["naive bayes", "quadratic", "neighbours", "support vectors"])
 def test_classifiers_without_arrays_go_through_skl2onnx(frame, name):
     learner = SklearnLearner(classifiers()[name])
@@ -182,6 +183,7 @@ def test_classifiers_without_arrays_go_through_skl2onnx(frame, name):
     assert np.mean(Scorer(model.to_onnx())(new) != model.predict(new)) < 0.002
 
 
+@pytest.mark.filterwarnings("ignore:models of:crank.errors.PluginWarning")
 def test_a_classifier_that_cannot_be_converted_is_named_with_its_node(frame):
     from sklearn.gaussian_process import GaussianProcessClassifier
 

@@ -23,7 +23,7 @@ LAYERS = [
     *("graphs", "growing", "plugins"),
     *("rankers", "fitting", "records"),
     *("report", "judging", "export", "models"),
-    *("estimators", "datasets", "testing", "serve", "monitor", "service", "api"),
+    *("estimators", "datasets", "serve", "monitor", "service", "api", "testing"),
     *("datafiles", "scoring", "paper", "demo", "cli"),
 ]
 HEAVY = [

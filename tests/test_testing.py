@@ -1,282 +1,236 @@
 """The conformance kit: every check catches a learner that was broken on purpose."""
 
+from __future__ import annotations
+
 import dataclasses
 import random
-import threading
-import warnings
+import unittest
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import discriminant_analysis, ensemble, linear_model, naive_bayes, neighbors, svm, tree
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from crank.errors import CrankError, OptionError
-from crank.plugins.base import SplitRule
-from crank.plugins.linear import LinearRule
 from crank.plugins.logistic import Logistic
 from crank.plugins.registry import get_learner
-from crank.testing import LearnerCheckError, Report, check_learner
-from crank.testing.run import CHECKS
+from crank.plugins.sklearn import SklearnLearner
+from crank.testing import LearnerCheckError, Report, check_learner, learner_checks
+from crank.testing.check import Kit
+from crank.testing.nodes import noisy
+from crank.testing.run import CHECKS, run_checks
+from tests.faulty import FAULTS, Good, learner, with_rule
 
 
-class Rule(LinearRule):
-    """A good rule, for others to break."""
+def failed(broken: Any) -> dict[str, str]:
+    report = check_learner(broken, raise_on_failure=False, new_process=False)
+    return {finding.check: str(finding) for finding in report.failures}
 
 
-class Good(Logistic):
-    """A good learner whose rules are of a class of its own."""
-
-    description = "good"
-    rule = Rule
-    takes_monotone = False
-
-    def fit(self, X, label, weight, *, rng):
-        found = super().fit(X, label, weight, rng=rng)
-        return None if found is None else type(self).rule(**vars(found))
-
-
-def published(name, bases, members):
-    """Make a class that pickle finds."""
-    kind = type(name, bases, members | {"__module__": __name__})
-    globals()[name] = kind
-    return kind
-
-
-def broken_rule(**methods):
-    """Make a learner whose rules have other methods."""
-    return broken_learner(rule=published("BrokenRule", (Rule,), methods))
-
-
-def broken_learner(**members):
-    """Make a learner with other methods or attributes."""
-    return published("BrokenLearner", (Good,), members)()
-
-
-def failed(learner):
-    report = check_learner(learner, raise_on_failure=False)
-    return {finding.check: finding.problem for finding in report.failures}
-
-
-@pytest.mark.parametrize("name", ["stump", "logistic"])
-def test_good_learners_pass(name):
-    report = check_learner(get_learner(name))
+@pytest.mark.parametrize("name", ["stump", "logistic", "tree", "svm"])
+def test_good_learners_pass(name: str) -> None:
+    report = check_learner(get_learner(name), new_process=name == "logistic")
     assert report.ok
     assert len(report.passed) + len(report.skipped) == len(CHECKS)
 
 
-def test_the_learner_that_is_broken_below_is_good_itself():
+def test_the_learner_that_is_broken_below_is_good_itself() -> None:
     assert not failed(Good())
-    assert not failed(broken_rule())
+    assert not failed(with_rule())
 
 
-def decide(self, X):
-    return LinearRule.decision(self, X)
+@pytest.mark.parametrize("what", FAULTS)
+def test_a_fault_is_found_once_by_its_check(what: str) -> None:
+    check, make = FAULTS[what]
+    found = failed(make())
+    assert list(found) == [check]
+    (remedy,) = {c.remedy for c in CHECKS if c.name == check}
+    assert len(found[check]) > len(check) + 20
+    assert found[check].endswith((".", remedy))
 
 
-RULES = {
-    "a column instead of a vector": (
-        "decides",
-        {"decision": lambda self, X: decide(self, X)[:, None]},
-    ),
-    "single precision": ("decides", {"decision": lambda self, X: decide(self, X).astype("f")}),
-    "a list": ("decides", {"decision": lambda self, X: decide(self, X).tolist()}),
-    "no empty batches": (
-        "decides",
-        {"decision": lambda self, X: decide(self, X) if X[0, 0] < np.inf else None},
-    ),
-    "relative to the batch": (
-        "decides",
-        {"decision": lambda self, X: decide(self, X) - (np.mean(decide(self, X)) if len(X) else 0)},
-    ),
-    "another decision_at": (
-        "decides",
-        {"decision_at": lambda self, X, rows: -decide(self, X[rows])},
-    ),
-    "missing where finite is due": (
-        "decides",
-        {"decision": lambda self, X: np.where(X[:, 0] > 1.0, np.nan, decide(self, X))},
-    ),
-    "writes into the rows": (
-        "leaves data alone",
-        {"decision": lambda self, X: (X.__setitem__((0, 0), 5.0), decide(self, X))[1]},
-    ),
-    "the wrong side": ("separates", {"decision": lambda self, X: -decide(self, X)}),
-    "arrays in JSON": ("is stored as JSON", {"to_dict": lambda self: vars(self)}),
-    "NaN in JSON": (
-        "is stored as JSON",
-        {"to_dict": lambda self: LinearRule.to_dict(self) | {"note": float("nan")}},
-    ),
-    "a bias that is lost": (
-        "is stored as JSON",
-        {"to_dict": lambda self: LinearRule.to_dict(self) | {"bias": 0.0}},
-    ),
-    "what cannot be read": (
-        "is stored as JSON",
-        {"from_dict": classmethod(lambda cls, d: cls(**d))},
-    ),
-    "two lines": ("describes itself", {"describe": lambda self, names: "a\nb"}),
-    "no words": ("describes itself", {"describe_right": lambda self, names: ""}),
-    "too much credit": ("credits columns", {"credit": lambda self: {0: 1.0, 1: 1.0}}),
-    "negative credit": ("credits columns", {"credit": lambda self: {0: 2.0, 1: -1.0}}),
-    "credit beyond the columns": ("credits columns", {"credit": lambda self: {7: 1.0}}),
-    "credit by name": ("credits columns", {"credit": lambda self: {"first": 1.0}}),
-}
+def test_there_are_enough_faults_and_every_check_is_proved() -> None:
+    assert len(FAULTS) >= 71
+    proved = {check for check, _ in FAULTS.values()}
+    rest = {"keeps its time", "saves models", "grows trees"}  # proved below
+    assert proved | rest == {check.name for check in CHECKS}
 
 
-@pytest.mark.parametrize("what", RULES)
-def test_broken_rules_are_caught(what):
-    check, methods = RULES[what]
-    assert check in failed(broken_rule(**methods))
+def test_time_is_measured_and_a_hint_given() -> None:
+    ticks = iter([0.0, 120.0])
+    kit = Kit(time_budget=60.0, clock=lambda: next(ticks))
+    check = next(check for check in CHECKS if check.name == "keeps its time")
+    (finding,) = run_checks(Good(), kit, {}, (check,)).failures
+    assert "took 120.0 s, and 60 s is the budget" in finding.problem
+    assert "some 132 minutes" in finding.problem
+    assert "prepare" in finding.remedy
 
 
-def changed_fit(change):
-    """Break fit by what comes before the good one."""
-
-    def fit(self, X, label, weight, *, rng):
-        X, label, weight = change(self, X, label, weight)
-        return Good.fit(self, X, label, weight, rng=rng)
-
-    return {"fit": fit}
+def tree_only(self: Any, data: Any) -> Any:
+    """Learn nothing where the grower asks, but only there."""
+    if len(data.X) != 200 or data.X[0, 0] < 1.0:
+        return self
+    return learner(fit=lambda s, X, label, weight, *, rng: None)
 
 
-def in_place(which):
-    def change(self, X, label, weight):
-        (X, label, weight)[which][...] *= 2.0
-        return X, label, weight
-
-    return changed_fit(change)
+def test_a_learner_that_fails_in_the_grower_only_is_found() -> None:
+    assert list(failed(learner(prepare=tree_only))) == ["grows trees"]
 
 
-def counts_itself(self, X, label, weight):
-    self.fits = getattr(self, "fits", 0) + 1
-    return X, label, weight
+class NeedsPackage(Good):
+    """Its rules cannot be read without what only fitting should need."""
+
+    requires = {"sklearn": "scikit-learn"}  # noqa: RUF012 - as authors write it
+
+    class rule(Good.rule):
+        @classmethod
+        def from_dict(cls, d: Any) -> Any:
+            import sklearn  # noqa: F401 - the offence
+
+            return super().from_dict(d)
 
 
-def fails_on_constants(self, X, label, weight):
-    return X / (1.0 if (np.ptp(X, axis=0) > 0).all() else np.array(None)), label, weight
+def test_a_file_that_needs_what_only_fitting_should_need_is_found() -> None:
+    report = check_learner(NeedsPackage(), raise_on_failure=False)
+    (finding,) = report.failures
+    assert finding.check == "saves models"
+    assert "No module named 'sklearn'" in finding.problem
+    assert "import them inside fit" in finding.remedy
 
 
-def draws(source):
-    def change(self, X, label, weight):
-        return X + source(X.shape), label, weight
+def test_one_cause_is_reported_once_with_its_own_remedy() -> None:
+    def fit(self: Any, X: Any, label: Any, weight: Any, *, rng: Any) -> Any:
+        raise RuntimeError(f"no luck with {len(X)} rows")
 
-    return changed_fit(change)
-
-
-def another_in_threads(self, X, label, weight):
-    away = threading.current_thread() is not threading.main_thread()
-    return (X * 1.5 if away else X), (-label if away else label), weight
-
-
-def warns(self, X, label, weight):
-    warnings.warn("did not converge", RuntimeWarning, stacklevel=2)
-    return X, label, weight
+    report = check_learner(learner(fit=fit), raise_on_failure=False)
+    (finding,) = report.failures
+    assert "fit raised RuntimeError (no luck with 120 rows)" in finding.problem
+    assert "fit returns a SplitRule, or None" in finding.remedy
+    assert {"separates", "survives", "keeps quiet"} <= set(finding.also)
+    assert "The same cause: " in str(finding)
 
 
-def forgets_itself(self, data):
-    self.seen = data
-    return self
-
-
-def deaf_copy(self, data):
-    return broken_copy({"fit": lambda self, X, label, weight, *, rng: None})
-
-
-def broken_copy(members):
-    return type("Deaf", (Good,), members)()
-
-
-LEARNERS = {
-    "never a rule": ("separates", {"fit": lambda self, X, label, weight, *, rng: None}),
-    "not a rule": ("separates", {"fit": lambda self, X, label, weight, *, rng: "rule"}),
-    "constant columns": ("survives", changed_fit(fails_on_constants)),
-    "a promise about missing values": (
-        "takes missing values",
-        changed_fit(lambda self, X, y, w: (X if np.isfinite(X).all() else None, y, w)),
-    ),
-    "a promise about directions": ("keeps directions", {"takes_monotone": True}),
-    "a promise about categories": ("takes categories", {"takes_categories": True}),
-    "no ear for weights": (
-        "hears weights",
-        changed_fit(lambda self, X, y, w: (X, y, np.ones(len(w)))),
-    ),
-    "weights upside down": ("weighs like copies", changed_fit(lambda self, X, y, w: (X, y, w**-9))),
-    "a prepared copy that learns nothing": ("grows trees", {"prepare": deaf_copy}),
-    "no rule class": ("declares itself", {"rule": None}),
-    "no description": ("declares itself", {"description": ""}),
-    "a long description": ("declares itself", {"description": "one\ntwo"}),
-    "a vague promise": ("declares itself", {"takes_missing": "mostly"}),
-    "a promise about ONNX": (
-        "declares itself",
-        {"exports_onnx": True, "rule": type("Plain", (Rule,), {"to_onnx": SplitRule.to_onnx})},
-    ),
-    "NumPy's own randomness": (
-        "repeats itself",
-        draws(lambda shape: np.random.standard_normal(shape)),  # noqa: NPY002 - the offence
-    ),
-    "Python's own randomness": ("repeats itself", draws(lambda shape: random.random())),
-    "X in place": ("leaves data alone", in_place(0)),
-    "label in place": ("leaves data alone", in_place(1)),
-    "weight in place": ("leaves data alone", in_place(2)),
-    "a memory": ("stays as it was", changed_fit(counts_itself)),
-    "a memory of the matrix": ("stays as it was", {"prepare": forgets_itself}),
-    "prepare gives a number": ("stays as it was", {"prepare": lambda self, data: 3}),
-    "no head for threads": ("works in threads", changed_fit(another_in_threads)),
-    "what cannot be pickled": (
-        "is copied",
-        {"__init__": lambda self: (Good.__init__(self), setattr(self, "f", lambda: 1))[0]},
-    ),
-    "warnings": ("keeps quiet", changed_fit(warns)),
-}
-
-
-@pytest.mark.parametrize("what", LEARNERS)
-def test_broken_learners_are_caught(what):
-    check, members = LEARNERS[what]
-    assert check in failed(broken_learner(**members))
-
-
-def test_every_check_is_proved_above():
-    proved = {check for check, _ in (*RULES.values(), *LEARNERS.values())}
-    assert proved == {check.name for check in CHECKS}
-
-
-def test_the_error_lists_every_failure_with_its_remedy():
-    learner = broken_rule(describe=lambda self, names: "", credit=lambda self: {0: 3.0})
+def test_the_error_lists_every_failure_with_its_remedy() -> None:
+    broken = with_rule(describe=lambda self, names: "", credit=lambda self: {0: 3.0})
     with pytest.raises(LearnerCheckError) as caught:
-        check_learner(learner)
+        check_learner(broken, new_process=False)
     assert isinstance(caught.value, CrankError)
     assert isinstance(caught.value, AssertionError)
     message = str(caught.value)
-    assert "BrokenLearner: " in message
+    assert "Faulty: " in message
     assert "2 failed" in message
-    assert "describes itself: describe gave '', not one line of text." in message
+    assert "describes itself: describe gave ''." in message
     assert "credits columns: the shares are [3.0], with sum 3." in message
     assert "shares of at least 0 that sum to 1" in message
-    assert [finding.check for finding in caught.value.report.failures] == [
-        "describes itself",
-        "credits columns",
-    ]
 
 
-def test_the_report_is_plain_and_frozen():
-    report = check_learner(Good())
+def test_expected_failures_are_reported_apart_and_must_stay_true() -> None:
+    broken = with_rule(credit=lambda self: {0: 3.0})
+    known = {"credits columns": "the importances of the library do not sum to 1"}
+    report = check_learner(broken, expected_failures=known, new_process=False)
+    assert report.ok
+    assert [finding.check for finding in report.expected] == ["credits columns"]
+    assert "  expected credits columns: the shares are [3.0]" in str(report)
+    with pytest.raises(LearnerCheckError, match="it passes, though it was expected to fail"):
+        check_learner(Good(), expected_failures=known, new_process=False)
+    with pytest.raises(OptionError, match=r"names 'credit columns'.*Did you mean 'credits col"):
+        check_learner(broken, expected_failures={"credit columns": "why"})
+
+
+@pytest.mark.parametrize("check", learner_checks(Logistic(), new_process=False), ids=str)
+def test_each_check_is_a_test_of_its_own(check: Any) -> None:
+    check()
+
+
+def test_single_checks_fail_skip_or_are_expected() -> None:
+    broken = with_rule(credit=lambda self: {0: 3.0})
+    checks = {str(check): check for check in learner_checks(broken)}
+    with pytest.raises(LearnerCheckError, match=r"credits columns: the shares are \[3.0\]"):
+        checks["credits columns"]()
+    with pytest.raises(unittest.SkipTest, match="takes_categories is False"):
+        checks["takes categories"]()
+    known = learner_checks(broken, expected_failures={"credits columns": "known"})
+    with pytest.raises(unittest.SkipTest, match="Expected: known"):
+        next(check for check in known if str(check) == "credits columns")()
+
+
+def test_the_report_is_plain_and_frozen() -> None:
+    report = check_learner(Good(), new_process=False)
     assert isinstance(report, Report)
-    assert str(report).startswith("Good: 17 checks passed, 2 skipped, 0 failed.")
+    assert str(report).startswith("Good: 22 checks passed, 3 skipped, 0 failed.")
     assert "takes categories: takes_categories is False." in str(report)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        report.failures = ()
+        report.failures = ()  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("wrong", [Logistic, "logistic", None])
-def test_only_finished_learners_are_checked(wrong):
+def test_only_finished_learners_are_checked(wrong: Any) -> None:
     with pytest.raises(OptionError, match="a finished learner"):
         check_learner(wrong)
 
 
-def test_a_check_leaves_the_global_generators_alone():
+def test_a_check_leaves_the_global_generators_alone() -> None:
     np.random.seed(3)  # noqa: NPY002 - this is what must not change
     random.seed(3)
     wanted = np.random.random(), random.random()  # noqa: NPY002 - as above
     np.random.seed(3)  # noqa: NPY002 - as above
     random.seed(3)
-    check_learner(Good())
+    check_learner(Good(), new_process=False)
     assert (np.random.random(), random.random()) == wanted  # noqa: NPY002 - as above
+
+
+FEW = {"n_estimators": 3, "random_state": 0}
+CLASSIFIERS = [
+    ensemble.AdaBoostClassifier(**FEW),
+    ensemble.BaggingClassifier(**FEW | {"n_estimators": 9}),
+    ensemble.ExtraTreesClassifier(**FEW | {"n_estimators": 9}),
+    ensemble.GradientBoostingClassifier(**FEW | {"n_estimators": 9}),
+    ensemble.HistGradientBoostingClassifier(max_iter=8),
+    ensemble.RandomForestClassifier(**FEW | {"n_estimators": 9}),
+    ensemble.StackingClassifier([("a", naive_bayes.GaussianNB())], cv=2),
+    ensemble.VotingClassifier([("a", naive_bayes.GaussianNB()), ("b", LogisticRegression())]),
+    naive_bayes.BernoulliNB(),
+    naive_bayes.GaussianNB(),
+    svm.SVC(kernel="linear"),
+    discriminant_analysis.LinearDiscriminantAnalysis(),
+    discriminant_analysis.QuadraticDiscriminantAnalysis(),
+    tree.DecisionTreeClassifier(),
+    GaussianProcessClassifier(),
+    LogisticRegression(),
+    linear_model.LogisticRegressionCV(cv=2, Cs=2),
+    linear_model.Perceptron(),
+    linear_model.RidgeClassifier(),
+    linear_model.RidgeClassifierCV(),
+    linear_model.SGDClassifier(),
+    linear_model.SGDClassifier(loss="log_loss"),
+    neighbors.NearestCentroid(),
+    neighbors.RadiusNeighborsClassifier(radius=3.0, outlier_label="most_frequent"),
+    svm.LinearSVC(),
+    svm.NuSVC(nu=0.2),
+    svm.SVC(),
+    OneVsRestClassifier(LogisticRegression()),
+    GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
+    make_pipeline(StandardScaler(), LogisticRegression()),
+    make_pipeline(SimpleImputer(), PolynomialFeatures(), LogisticRegression()),
+    MLPClassifier((16,), max_iter=300, learning_rate_init=0.01),
+    neighbors.KNeighborsClassifier(),
+]
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: type(e).__name__)
+def test_scikit_learns_classifiers_raise_no_false_alarm(
+    estimator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def small(rows: int = 120, columns: int = 3, seed: int = 1) -> Any:
+        return noisy(min(rows, 200), columns, seed)
+
+    monkeypatch.setattr("crank.testing.manners.noisy", small)  # what takes time is not at issue
+    assert failed(SklearnLearner(estimator)) == {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from crank.api.rows import training_rows
 from crank.api.seeds import drawn_seed
 from crank.design.monotone import signs
+from crank.errors import PluginWarning
 from crank.fitting.tree import fit_tree, in_sample
 from crank.formula import learn_design, learn_response
 from crank.models.tree import TreeModel
@@ -140,6 +142,8 @@ def fit(
     splitter = get_learner(learner, learner_params)
     if options.monotone:
         require_monotone(splitter)
+    if not splitter.saves_json:
+        warn_of_memory(splitter)
     rows = training_rows(
         data,
         formula,
@@ -211,6 +215,16 @@ def fit(
         call=recorded(fit, "crank.fit", parsed.text, options.to_dict() | asked),
         design=design,
         ranker=ranker,
+    )
+
+
+def warn_of_memory(learner: SplitLearner) -> None:
+    """Say before a fit that its model will live in memory only."""
+    warnings.warn(
+        f"models of {learner!r} cannot be saved as JSON: the rules have no translation into plain "
+        "data. Choose another learner if the model is to be stored.",
+        PluginWarning,
+        stacklevel=3,
     )
 
 

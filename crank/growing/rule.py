@@ -148,12 +148,13 @@ def described(
     left : bool
         Which side, by the rule's own sign.
     """
-    method: Any = rule.describe if left else rule.describe_right
+    name = "describe" if left else "describe_right"
+    method: Any = getattr(rule, name)
     more = {} if levels is None or not _takes_levels(type(rule), left) else {"levels": levels}
-    with blamed(type(rule), method.__name__):
+    with blamed(type(rule), name):
         text = method(names, **more)
     if not isinstance(text, str):
-        raise broken(type(rule), f"gave {text!r} from {method.__name__}. Allowed: text.")
+        raise broken(type(rule), f"gave {text!r} from {name}. Allowed: text.")
     return text
 
 

@@ -71,6 +71,8 @@ class SplitLearner(Parameters, ABC):
     numbers. A missing value is not compared with a number."""
     exports_onnx: ClassVar[bool] = False
     """Whether its rules override ``to_onnx``."""
+    saves_json: ClassVar[bool] = True
+    """Whether models with it can be saved: False warns a user before a long fit, not after."""
     requires: ClassVar[Mapping[str, str]] = {}
     """Packages that fitting imports, each with what to pip install for it, for instance
     ``{"lightgbm": "crank-rank[lightgbm]"}``. They are looked for, not imported, when the learner

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.blame import read_only
 from crank.errors import DataError, OptionError
 from crank.plugins import fields
 from crank.plugins.base import (
@@ -27,10 +28,17 @@ from crank.plugins.linear import LinearRule
 from crank.plugins.rbf import largest_shares
 from crank.plugins.sampling import systematic_counts
 from crank.plugins.sklearn_arrays import as_arrays, decision_values
+from crank.plugins.sklearn_trial import unworried
 from crank.plugins.trees import TreesRule, shares
 
 if TYPE_CHECKING:
     from crank.graphs.graph import Graph
+
+
+SAVED = (
+    "linear classifiers, decision trees, forests, GradientBoosting, HistGradientBoosting and "
+    "AdaBoost over trees, also behind scalers and imputers"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +52,14 @@ class EstimatorRule(SplitRule):
         """Ask the classifier."""
         if not len(X):
             return np.empty(0)
-        return decision_values(self.estimator, np.asarray(X, dtype=np.float64))
+        return decision_values(self.estimator, read_only(np.asarray(X, dtype=np.float64)))
 
     def to_dict(self) -> dict[str, Any]:
         """Refuse: crank writes no pickles."""
         raise NotExportableError(
             f"a rule made by {self._name} cannot be saved: it has no translation into plain data. "
-            "Allowed: linear classifiers (also behind a StandardScaler), decision trees and "
-            "forests. Use one of these or a built-in learner for models that are to be stored."
+            f"Allowed: {SAVED}. Use one of these or a built-in learner for models that are to be "
+            "stored."
         )
 
     @classmethod
@@ -103,11 +111,13 @@ class SklearnLearner(SplitLearner):
     tree's own. Weights go to the classifier if its ``fit`` takes them (in a pipeline, its last
     step); if not, the rows are resampled in proportion to weight.
 
-    Linear classifiers, decision trees and forests become plain arrays and can be saved as JSON;
-    models with others live in memory only.
+    Linear classifiers, trees, forests and scikit-learn's boosters, also behind scalers and
+    imputers, become plain arrays and can be saved as JSON; models with others live in memory only,
+    and `crank.fit` warns of it before it fits.
 
     A ValueError of the classifier ends the branch, because small nodes are too much for some;
-    in nodes with more than half of the rows it is raised.
+    in nodes with more than half of the rows it is raised. Labels are 0 and 1, unless a
+    ``class_weight`` names −1. Warnings that a classifier has not converged are not shown.
 
     Parameters
     ----------
@@ -129,7 +139,6 @@ class SklearnLearner(SplitLearner):
     description: ClassVar[str] = "any scikit-learn classifier"
     url: ClassVar[str] = "https://scikit-learn.org"
     rule: ClassVar[type[SplitRule]] = EstimatorRule
-    exports_onnx: ClassVar[bool] = True
 
     def __init__(self, estimator: Any) -> None:
         if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
@@ -148,8 +157,17 @@ class SklearnLearner(SplitLearner):
         self.estimator = estimator
         self.n_rows: int | None = None
 
-    def __repr__(self) -> str:
-        return f"SklearnLearner({self.estimator!r})"
+    @property
+    def exports_onnx(self) -> bool:  # type: ignore[override]  # depends on the classifier
+        """Whether it may be exported: what has no translation says so."""
+        return True
+
+    @property
+    def saves_json(self) -> bool:  # type: ignore[override]  # depends on the classifier
+        """Whether models can be saved: the classifier is tried on a few made-up rows."""
+        from crank.plugins.sklearn_trial import is_translated
+
+        return is_translated(self.estimator)
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]  # depends on the classifier
@@ -173,11 +191,15 @@ class SklearnLearner(SplitLearner):
         """Fit a clone of the classifier on the rows of a node."""
         estimator = seeded_clone(self.estimator, rng)
         try:
-            fit_weighted(estimator, X, label, weight, rng)
-            decision_values(estimator, X[:1])  # some classifiers refuse only when asked
-        except ValueError:
+            with unworried():
+                fit_weighted(estimator, read_only(X), label, weight, rng)
+                decision_values(estimator, X[:1])  # some classifiers refuse only when asked
+        except (ArithmeticError, LookupError, ValueError) as cause:
             if self.n_rows is None or 2 * len(X) > self.n_rows:
-                raise
+                raise DataError(
+                    f"{type(estimator).__name__} cannot be fitted to {len(X)} rows × {X.shape[1]} "
+                    f"columns: {cause} Allowed: data and settings that it takes."
+                ) from cause
             return None
         return as_arrays(estimator, X) or EstimatorRule(estimator, X.shape[1])
 
@@ -212,11 +234,26 @@ def fit_weighted(
 ) -> None:
     """Fit a classifier with weights, or on rows resampled by weight if it takes none."""
     keyword = weight_keyword(estimator)
+    classes = label.astype(int) if names_minus_one(estimator) else (label > 0.0).astype(int)
     if keyword is not None:
-        estimator.fit(X, label.astype(int), **{keyword: weight})
+        estimator.fit(X, classes, **{keyword: weight})
     else:
         drawn = np.repeat(np.arange(len(X)), systematic_counts(label, weight, len(X), rng))
-        estimator.fit(X[drawn], label[drawn].astype(int))
+        estimator.fit(X[drawn], classes[drawn])
+
+
+def names_minus_one(estimator: Any) -> bool:
+    """Tell whether settings speak of a class −1; most classifiers of others want 0 and 1.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> names_minus_one(SVC(class_weight={-1: 2.0})), names_minus_one(SVC())
+    (True, False)
+    """
+    settings = estimator.get_params(deep=True)
+    weights = (v for name, v in settings.items() if name.rpartition("__")[2] == "class_weight")
+    return any(isinstance(value, dict) and -1 in value for value in weights)
 
 
 def weight_keyword(estimator: Any) -> str | None:

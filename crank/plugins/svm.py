@@ -113,7 +113,9 @@ class SupportVector(StandardisingLearner):
             return None
         Z, standardiser = Z[:, columns], standardiser.pick(columns)
         gamma = self.gamma if isinstance(self.gamma, float) else 1.0 / float(spread[columns].sum())
-        machine = SVC(C=self.C, gamma=gamma).fit(Z, label, sample_weight=share * REFERENCE_WEIGHT)
+        # seeded, though nothing depends on it: else it draws from the global generator
+        machine = SVC(C=self.C, gamma=gamma, random_state=0)
+        machine.fit(Z, label, sample_weight=share * REFERENCE_WEIGHT)
         vectors = Z[machine.support_]
         dual = machine.dual_coef_[0]
         if not len(dual):

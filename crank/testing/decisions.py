@@ -5,13 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crank.criteria import get_criterion
-from crank.fitting.grow import grow
-from crank.plugins.base import SplitLearner, SplitRule, TrainingMatrix
-from crank.ranks import rank
-from crank.testing.check import NotApplicable, a_rule, agreement, ask, demand, require, values
+from crank.errors import CrankError
+from crank.growing.splitter import Splitter
+from crank.plugins.base import SplitLearner, TrainingMatrix
+from crank.testing.check import (
+    COPY,
+    DECISION,
+    NotApplicable,
+    a_rule,
+    agreement,
+    ask,
+    demand,
+    form,
+    require,
+    values,
+)
 from crank.testing.nodes import (
     NodeData,
     category_nodes,
@@ -24,27 +33,60 @@ from crank.testing.nodes import (
 )
 
 
-@demand("decides", "decision returns one finite float64 a row, for any number of rows.")
+@demand("decides", DECISION)
 def decides(learner: SplitLearner) -> None:
     """Try batches of every shape and layout that crank sends."""
     data = noisy()
     rule = a_rule(learner, data)
-    whole = values(rule, data.X, f"{len(data.X)} rows")
+    frozen = data.X.copy()
+    frozen.setflags(write=False)
+    whole = values(rule, frozen, f"{len(data.X)} rows")
     values(rule, data.X[:0], "0 rows")
     one = np.concatenate([values(rule, data.X[i : i + 1], "1 row") for i in range(5)])
     require(agreement(one, whole[:5]) == 1.0, "a row alone goes another way than among others.")
     column_major = values(rule, np.asfortranarray(data.X), "rows in Fortran order")
     require(agreement(column_major, whole) == 1.0, "the memory layout of X changes decisions.")
     values(rule, data.X.astype(np.float32), "float32 rows")
-    frozen = data.X.copy()
-    frozen.setflags(write=False)
-    values(rule, frozen, "read-only rows")
     rows = np.array([7, 3, 3, 50], dtype=np.intp)
     at = np.asarray(rule.decision_at(data.X, rows))
     require(
         at.shape == (4,) and agreement(at, whole[rows]) == 1.0,
         "decision_at(X, rows) does not agree with decision(X)[rows].",
     )
+    test = rule.column_test()
+    require(
+        test is None or np.array_equal(test.passes(data.X), whole > 0.0),
+        f"column_test gives {test}, which sends rows elsewhere than decision does.",
+        *("column_test", "column_test is for rules that are a test on one column; else None."),
+    )
+
+
+@demand("leaves data alone", COPY)
+def leaves_data_alone(learner: SplitLearner) -> None:
+    """Compare the arrays before and after."""
+    data = noisy()
+    given = data.copy()
+    rule = ask(learner, given, copy=False)
+    for name in ("X", "label", "weight"):
+        before, after = getattr(data, name), getattr(given, name)
+        same = np.array_equal(before, after, equal_nan=True)
+        require(same, f"fit changed {name}.", "in place", COPY)
+    if rule is not None:
+        values(rule, given.X, given.name)
+        same = np.array_equal(data.X, given.X, equal_nan=True)
+        require(same, "decision changed X.", "in place", COPY)
+
+
+@demand("prepares", "prepare returns the learner, a prepared copy of it, or a Splitter.")
+def prepares(learner: SplitLearner) -> None:
+    """Look at what prepare gives."""
+    data = noisy()
+    X = data.X.copy()
+    X.flags.writeable = False
+    ready = learner.prepare(TrainingMatrix(X, data.levels))
+    require(isinstance(ready, (SplitLearner, Splitter)), f"prepare gave {form(ready)}.")
+    if isinstance(ready, SplitLearner):
+        a_rule(ready, data)
 
 
 @demand("separates", "Above 0 means label +1; a column that tells the labels apart must be found.")
@@ -115,8 +157,12 @@ def takes_categories(learner: SplitLearner) -> None:
     require(right >= 0.9, f"only {right:.0%} of the rows with {data.name} go to the right side.")
 
 
-@demand("hears weights", "Weight is how much a row matters: pass it on, or resample by it.")
-def hears_weights(learner: SplitLearner) -> None:
+@demand(
+    "follows weights",
+    "Weight is how much a row matters: pass it on, or resample by it.",
+    needs=("separates",),
+)
+def follows_weights(learner: SplitLearner) -> None:
     """Let the weight decide between two halves that contradict each other."""
     base = separable(120, 2)
     X = np.vstack([base.X, base.X[:, ::-1]])
@@ -126,17 +172,21 @@ def hears_weights(learner: SplitLearner) -> None:
         weight = np.where(np.arange(240) < 120, 10.0**heavy, 1.0)
         rule = a_rule(learner, node("contradicting halves", clash, label, weight))
         right = agreement(values(rule, base.X, "contradicting halves"), heavy * base.label)
-        require(right >= 0.9, f"only {right:.0%} follow the half with ten times the weight.")
+        require(right >= 0.6, f"only {right:.0%} follow the half with ten times the weight.")
     light = np.where(np.arange(240) < 120, 1.0, 1e-9)
     with_light = a_rule(learner, node("rows of hardly any weight", X, label, light))
     without = a_rule(learner, node("the same without them", base.X, base.label))
     same = agreement(
         values(with_light, base.X, "half light rows"), values(without, base.X, "half of the rows")
     )
-    require(same >= 0.9, f"rows of weight 1e-9 change {1 - same:.0%} of the decisions.")
+    require(same >= 0.75, f"rows of weight 1e-9 change {1 - same:.0%} of the decisions.")
 
 
-@demand("weighs like copies", "Weight 2 must count like two equal rows.")
+@demand(
+    "weighs like copies",
+    "Weight 2 must count like two equal rows.",
+    needs=("separates", "follows weights"),
+)
 def weighs_like_copies(learner: SplitLearner) -> None:
     """Compare doubled weights with doubled rows."""
     data = noisy(200)
@@ -145,60 +195,35 @@ def weighs_like_copies(learner: SplitLearner) -> None:
     by_weight = node(data.name, data.X, data.label, np.where(twice, 2.0, 1.0))
     rows = np.concatenate([np.arange(200), np.flatnonzero(twice)])
     by_copies = node(data.name, data.X[rows], data.label[rows])
-    first, second = (
-        values(a_rule(ready, part), data.X, data.name) for part in (by_weight, by_copies)
-    )
-    same = agreement(first, second)
-    require(same >= 0.85, f"{1 - same:.0%} of the decisions differ between the two.")
-
-
-@demand("grows trees", "The learner must serve crank's grower: see crank.growing.splitter.")
-def grows_trees(learner: SplitLearner) -> None:
-    """Grow a small tree and score rows that it has not seen."""
-    rng = np.random.default_rng(6)
-    X = rng.normal(size=(300, 3))
-    y = X[:, 0] + 0.3 * rng.normal(size=300)
-    train = TrainingMatrix(X[:200], (0, 0, 0))
-    tree = grow(
-        train,
-        rank(y[:200]),
-        learner,
-        get_criterion("kendall"),
-        max_depth=2,
-        min_samples_leaf=10,
-    )
-    concordance = _concordance(y[200:], tree.score(X[200:]))
-    require(
-        concordance > 0.6,
-        f"a tree of depth 2 orders {concordance:.0%} of new pairs rightly; guessing gets 50%.",
-    )
+    # over several seeds: a learner that shuffles rows differs from itself, too
+    high = [
+        np.mean([values(a_rule(ready, part, k), data.X, data.name) > 0.0 for k in range(5)], axis=0)
+        for part in (by_weight, by_copies)
+    ]
+    apart = float(np.abs(high[0] - high[1]).mean())
+    require(apart <= 0.3, f"{apart:.0%} of the decisions differ between the two.")
 
 
 CHECKS = (
     decides,
+    leaves_data_alone,
+    prepares,
     separates,
     survives,
     takes_missing,
     keeps_directions,
     takes_categories,
-    hears_weights,
+    follows_weights,
     weighs_like_copies,
-    grows_trees,
 )
 
 
 def _finite_or_none(learner: SplitLearner, data: NodeData) -> None:
     for kind in (learner, prepared(learner, data)):
-        rule = ask(kind, data)
-        require(
-            rule is None or isinstance(rule, SplitRule),
-            f"fit gave a {type(rule).__name__} for {data.name}.",
-        )
+        try:
+            rule = ask(kind, data)
+        except CrankError:
+            continue  # a node may be refused, in words that a user understands
         if rule is not None:
             values(rule, data.X, data.name)
             values(rule, data.X[::-1] * 3.0 + 1.0, f"new rows after {data.name}")
-
-
-def _concordance(y: NDArray[np.float64], score: NDArray[np.float64]) -> float:
-    above = np.sign(y[:, None] - y) * np.sign(score[:, None] - score)
-    return float(0.5 + 0.5 * above.sum() / (len(y) * (len(y) - 1)))

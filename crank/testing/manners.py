@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import random
 import warnings
@@ -12,46 +11,33 @@ from typing import Any
 
 import numpy as np
 
-from crank.growing.splitter import Splitter
-from crank.plugins.base import NotExportableError, SplitLearner, SplitRule, TrainingMatrix
-from crank.testing.check import NotApplicable, a_rule, ask, demand, require, values
-from crank.testing.nodes import NodeData, category_nodes, missing_nodes, noisy, separable
+from crank.growing.rule import described
+from crank.plugins.base import SplitLearner, SplitRule, TrainingMatrix
+from crank.testing.check import Kit, a_rule, ask, demand, demand_of_kit, require, values
+from crank.testing.nodes import NodeData, category_nodes, noisy, separable
+from crank.testing.overheard import overheard
 
 
-@demand("declares itself", "Set the class attributes that crank.plugins.base.SplitLearner lists.")
-def declares_itself(learner: SplitLearner) -> None:
-    """Read the class attributes."""
-    rule = getattr(type(learner), "rule", None)
-    require(
-        isinstance(rule, type) and issubclass(rule, SplitRule),
-        f"rule is {rule!r}, not a class derived from SplitRule.",
-    )
-    text = learner.description
-    require(
-        isinstance(text, str) and text.strip() and len(text.splitlines()) == 1,
-        f"description is {text!r}, not one line of text.",
-    )
-    for flag in ("takes_missing", "takes_categories", "takes_monotone", "exports_onnx"):
-        stated = getattr(learner, flag)
-        require(isinstance(stated, bool), f"{flag} is {stated!r}, not True or False.")
-    own = getattr(rule, "to_onnx", None) is not SplitRule.to_onnx
-    require(
-        own or not learner.exports_onnx,
-        "exports_onnx is True but rule has no to_onnx of its own.",
-    )
-
-
-@demand("repeats itself", "Draw random numbers from rng only, and from nothing else.")
+@demand(
+    "repeats itself",
+    "Draw random numbers from rng only, and leave the global generators alone.",
+    needs=("leaves data alone",),
+)
 def repeats_itself(learner: SplitLearner) -> None:
-    """Fit twice with the same generator and different global ones."""
-    held = random.getstate(), np.random.get_state()  # noqa: NPY002  # what learners must not use
+    """Fit twice with the same generator and different global ones, which must stay as they are."""
+    held = _global_state()
     try:
         for data in (noisy(), noisy(400, 5)):
             seen = []
             for seed in (1, 2):
                 random.seed(seed)
-                np.random.seed(seed)  # noqa: NPY002  # as above
+                np.random.seed(seed)  # noqa: NPY002  # what learners must not use
+                before = _global_state()
                 seen.append(values(a_rule(learner, data), data.X, data.name))
+                require(
+                    _equal(before, _global_state()),
+                    f"fit draws from a global generator or seeds it, for {data.name}.",
+                )
             require(
                 np.array_equal(seen[0], seen[1]),
                 f"two fits with the same rng differ for {data.name}.",
@@ -61,26 +47,15 @@ def repeats_itself(learner: SplitLearner) -> None:
         np.random.set_state(held[1])  # noqa: NPY002  # as above
 
 
-@demand("leaves data alone", "Copy X, label and weight before changing them.")
-def leaves_data_alone(learner: SplitLearner) -> None:
-    """Compare the arrays before and after."""
-    data = noisy() if not learner.takes_missing else missing_nodes()[0]
-    given = data.copy()
-    more: dict[str, Any] = {"levels": data.levels} if learner.takes_categories else {}
-    rng = np.random.default_rng(0)
-    rule = learner.fit(given.X, given.label, given.weight, rng=rng, **more)
-    for name in ("X", "label", "weight"):
-        before, after = getattr(data, name), getattr(given, name)
-        require(np.array_equal(before, after, equal_nan=True), f"fit changed {name}.")
-    if rule is not None:
-        rule.decision(given.X)
-        require(np.array_equal(data.X, given.X, equal_nan=True), "decision changed X.")
+def _global_state() -> tuple[Any, Any]:
+    return random.getstate(), np.random.get_state()  # noqa: NPY002  # what learners must not use
 
 
 @demand(
     "stays as it was",
     "fit and prepare must not change the learner: keep what is learned in the rule, or in the "
     "copy that prepare returns.",
+    needs=("prepares",),
 )
 def stays_as_it_was(learner: SplitLearner) -> None:
     """Compare the learner's attributes before and after."""
@@ -90,10 +65,6 @@ def stays_as_it_was(learner: SplitLearner) -> None:
     require(_equal(before, vars(learner)), "fit changed the learner.")
     ready = learner.prepare(TrainingMatrix(data.X.copy(), data.levels))
     require(_equal(before, vars(learner)), "prepare changed the learner.")
-    require(
-        isinstance(ready, (SplitLearner, Splitter)),
-        f"prepare gave a {type(ready).__name__}, not a SplitLearner or a Splitter.",
-    )
     if isinstance(ready, SplitLearner):
         held = copy.deepcopy(vars(ready))
         values(a_rule(ready, data), data.X, f"{data.name}, prepared")
@@ -101,7 +72,11 @@ def stays_as_it_was(learner: SplitLearner) -> None:
         require(_equal(held, vars(ready)), "fit changed the prepared learner.")
 
 
-@demand("works in threads", "One learner serves several nodes at once: share nothing that changes.")
+@demand(
+    "works in threads",
+    "One learner serves several nodes at once: share nothing that changes.",
+    needs=("leaves data alone", "repeats itself"),
+)
 def works_in_threads(learner: SplitLearner) -> None:
     """Fit many nodes in two threads and compare with fitting them in turn."""
     nodes = [noisy(60 + 5 * i, seed=i) for i in range(8)]
@@ -116,7 +91,11 @@ def works_in_threads(learner: SplitLearner) -> None:
         require(np.array_equal(first, second), f"{data.name} come out differently in a thread.")
 
 
-@demand("is copied", "Learners and rules must survive pickle and copy.deepcopy.")
+@demand(
+    "is copied",
+    "Learners and rules must survive pickle and copy.deepcopy.",
+    needs=("leaves data alone", "repeats itself", "stays as it was"),
+)
 def is_copied(learner: SplitLearner) -> None:
     """Copy learner and rule in both ways."""
     data = noisy()
@@ -133,48 +112,22 @@ def is_copied(learner: SplitLearner) -> None:
     require(np.array_equal(found, wanted), "the rule decides otherwise after pickle.")
 
 
-@demand(
-    "is stored as JSON",
-    "to_dict gives dict, list, str, int, finite float, bool, None; rule.from_dict reads it back.",
-)
-def is_stored(learner: SplitLearner) -> None:
-    """Write rules as JSON, read them with the learner's rule class, and compare."""
-    nodes = [noisy(), separable(10)]
-    nodes += missing_nodes()[:3] if learner.takes_missing else []
-    nodes += category_nodes() if learner.takes_categories else []
-    for data in nodes:
-        rule = ask(learner, data)
-        if rule is None:
-            continue
-        try:
-            stored = rule.to_dict()
-        except NotExportableError as reason:
-            raise NotApplicable(f"the rule says so itself: {reason}") from None
-        text = json.dumps(stored, allow_nan=False)
-        again = type(learner).rule.from_dict(json.loads(text))
-        require(isinstance(again, SplitRule), f"from_dict gave a {type(again).__name__}.")
-        require(
-            np.array_equal(values(again, data.X, data.name), values(rule, data.X, data.name)),
-            f"a rule read back from JSON decides otherwise for {data.name}.",
-        )
-        require(again.to_dict() == stored, "a rule read back from JSON is written differently.")
-
-
-@demand("describes itself", "describe(names) and describe_right(names) return one line each.")
+@demand("describes itself", "describe and describe_right return one line of text each.")
 def describes_itself(learner: SplitLearner) -> None:
-    """Ask for the text of a rule."""
+    """Ask for the text of a rule, with and without the names of levels."""
     names = ["first", "second", "third"]
-    rule = a_rule(learner, noisy())
-    texts = {"describe": rule.describe(names), "describe_right": rule.describe_right(names)}
+    asked: list[tuple[SplitRule, list[str], Any]] = [(a_rule(learner, noisy()), names, None)]
     if learner.takes_categories:
         rule = a_rule(learner, category_nodes()[0])
-        told: Any = rule.describe
-        texts["describe with levels"] = told(names[:2], levels=[list("abcdef"), None])
-    for where, text in texts.items():
-        require(
-            isinstance(text, str) and text.strip() and len(text.splitlines()) == 1,
-            f"{where} gave {text!r}, not one line of text.",
-        )
+        asked.append((rule, names[:2], [list("abcdef"), None]))
+    for rule, columns, levels in asked:
+        for left in (True, False):
+            where = "describe" if left else "describe_right"
+            text = described(rule, columns, levels, left=left)
+            require(
+                text.strip() and len(text.splitlines()) == 1,
+                f"{where}{' with levels' * (levels is not None)} gave {text!r}.",
+            )
 
 
 @demand("credits columns", "credit() is empty, or gives shares of at least 0 that sum to 1.")
@@ -197,26 +150,48 @@ def credits_columns(learner: SplitLearner) -> None:
     )
 
 
-@demand("keeps quiet", "A warning in every node drowns the user: catch the cause, not the warning.")
+@demand(
+    "keeps quiet",
+    "A line in every node drowns the user: catch the cause of a warning, and print nothing.",
+)
 def keeps_quiet(learner: SplitLearner) -> None:
-    """Turn warnings into errors on ordinary nodes."""
-    with warnings.catch_warnings():
+    """Turn warnings into errors on ordinary nodes, and listen."""
+    with warnings.catch_warnings(), overheard() as printed:
         warnings.simplefilter("error")
         for data in (noisy(), separable(10), noisy(400, 5)):
             values(a_rule(learner, data), data.X, data.name)
+    text = "".join(printed)
+    require(not text.strip(), f"it printed {text.strip()[:80]!r}.")
+
+
+@demand_of_kit(
+    "keeps its time",
+    "Do once in prepare what is the same for all nodes, or lower the learner's own settings; a "
+    "larger time_budget accepts it.",
+)
+def keeps_its_time(learner: SplitLearner, kit: Kit) -> None:
+    """Time a fit of 2,000 rows × 10 columns."""
+    data = noisy(2_000, 10)
+    start = kit.clock()
+    ask(learner, data)
+    spent = kit.clock() - start
+    require(
+        spent <= kit.time_budget,
+        f"a fit of {data.name} took {spent:.1f} s, and {kit.time_budget:g} s is the budget. Every "
+        "layer costs as much: a cross-validated tree of depth 6 on these rows would take some "
+        f"{66 * spent / 60:.0f} minutes.",
+    )
 
 
 CHECKS = (
-    declares_itself,
     repeats_itself,
-    leaves_data_alone,
     stays_as_it_was,
     works_in_threads,
     is_copied,
-    is_stored,
     describes_itself,
     credits_columns,
     keeps_quiet,
+    keeps_its_time,
 )
 
 

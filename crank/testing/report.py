@@ -18,15 +18,19 @@ class Finding:
     problem : str
         What the learner did, and with what data.
     remedy : str
-        What the contract asks for.
+        What to do about it.
+    also : tuple of str
+        Other checks that failed of the same cause.
     """
 
     check: str
     problem: str
     remedy: str
+    also: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.check}: {self.problem} {self.remedy}"
+        more = f" The same cause: {', '.join(self.also)}." if self.also else ""
+        return f"{self.check}: {self.problem} {self.remedy}{more}"
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,16 @@ class Report:
     skipped : tuple of str
         Checks that do not apply, each with the reason.
     failures : tuple of Finding
+        One for each cause.
+    expected : tuple of Finding
+        Failures that were expected.
     """
 
     learner: str
     passed: tuple[str, ...]
     skipped: tuple[str, ...]
     failures: tuple[Finding, ...]
+    expected: tuple[Finding, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -59,6 +67,7 @@ class Report:
             f"{len(self.skipped)} skipped, {len(self.failures)} failed."
         ]
         lines += [f"  skipped {reason}" for reason in self.skipped]
+        lines += [f"  expected {finding}" for finding in self.expected]
         lines += [f"  failed {finding}" for finding in self.failures]
         return "\n".join(lines)
 
