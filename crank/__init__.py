@@ -16,9 +16,10 @@ from crank._version import __version__
 
 if TYPE_CHECKING:
     from crank import datasets, errors, metrics, monitor, serve, testing
-    from crank.api import blend, boost, fit, forest, linear
+    from crank.api import additive, blend, boost, fit, forest, linear
     from crank.errors import CrankError
     from crank.estimators import (
+        RankingAdditive,
         RankingBlend,
         RankingBooster,
         RankingForest,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         RankingTree,
     )
     from crank.judging.comparison import compare
+    from crank.models.additive import AdditiveModel
     from crank.models.base import RankingModel
     from crank.models.blend import BlendModel
     from crank.models.booster import BoosterModel
@@ -36,11 +38,13 @@ if TYPE_CHECKING:
     from crank.plugins.registry import learners
 
 __all__ = [
+    "AdditiveModel",
     "BlendModel",
     "BoosterModel",
     "CrankError",
     "ForestModel",
     "LinearModel",
+    "RankingAdditive",
     "RankingBlend",
     "RankingBooster",
     "RankingForest",
@@ -49,6 +53,7 @@ __all__ = [
     "RankingTree",
     "TreeModel",
     "__version__",
+    "additive",
     "blend",
     "boost",
     "compare",
@@ -68,11 +73,13 @@ __all__ = [
 
 # Loaded on first use: importing crank must stay as light as importing nothing.
 _HOME = {
+    "AdditiveModel": "crank.models.additive",
     "BlendModel": "crank.models.blend",
     "BoosterModel": "crank.models.booster",
     "CrankError": "crank.errors",
     "ForestModel": "crank.models.forest",
     "LinearModel": "crank.models.linear",
+    "RankingAdditive": "crank.estimators",
     "RankingBlend": "crank.estimators",
     "RankingBooster": "crank.estimators",
     "RankingForest": "crank.estimators",
@@ -80,6 +87,7 @@ _HOME = {
     "RankingModel": "crank.models.base",
     "RankingTree": "crank.estimators",
     "TreeModel": "crank.models.tree",
+    "additive": "crank.api",
     "blend": "crank.api",
     "boost": "crank.api",
     "compare": "crank.judging.comparison",

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from crank.api.fit_additive import smoothed
 from crank.api.rows import training_rows
 from crank.api.seeds import drawn_seed
+from crank.errors import OptionError
 from crank.fitting.columns import check_columns
 from crank.fitting.linear import training_figures
 from crank.fitting.penalty import fit_judged
-from crank.formula import learn_design, learn_response
+from crank.formula import has_smooths, learn_design, learn_response
 from crank.models.linear import LinearModel
+from crank.rankers.additive import AdditiveOptions
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.ranks import rank
 from crank.records.base import refuse_missing
@@ -46,7 +49,9 @@ def linear(
         pandas, polars or anything that narwhals reads; or a dict of columns.
     formula : str
         ``"y ~ x1 + log(x2) + C(g)"``; ``.`` stands for all other columns. There is no intercept:
-        it would move all scores alike.
+        it would move all scores alike. ``s(x)`` is a smooth curve, ``s(x, df=4)`` one of fewer
+        columns, ``s(x, by=g)`` one for each level of g, all with a penalty on bending that
+        cross-validation chooses: the model is an `AdditiveModel` then.
     link : {"logit", "probit"}
         Logistic: exp(coefficient) is an odds. Normal: if y is linear with normal errors, the
         coefficients are its own divided by √2 times the standard deviation of the errors.
@@ -80,6 +85,7 @@ def linear(
     Returns
     -------
     LinearModel
+        An `AdditiveModel`, which is one, if the formula has smooth terms.
 
     Raises
     ------
@@ -124,6 +130,21 @@ def linear(
         context=context,
         takes_missing=False,
     )
+    asked = {
+        "link": link,
+        "penalty": penalty,
+        "l1_ratio": l1_ratio,
+        "cv": cv,
+        "weights": weights,
+        "groups": groups,
+        "subset": subset,
+        "na_action": na_action,
+        "context": context,
+        "random_state": random_state,
+    }
+    call = recorded(linear, "crank.linear", rows.parsed.text, asked)
+    if has_smooths(rows.parsed):
+        return smoothed(rows, rows.parsed, _smooth_options(options), call)
     response = learn_response(rows.parsed, rows.table)
     y = response.values(rows.table)
     design = learn_design(rows.parsed, rows.table, native=False)
@@ -142,23 +163,28 @@ def linear(
         n_groups=rows.n_groups,
         columns=rows.columns,
     )
-    asked = {
-        "link": link,
-        "penalty": penalty,
-        "l1_ratio": l1_ratio,
-        "cv": cv,
-        "weights": weights,
-        "groups": groups,
-        "subset": subset,
-        "na_action": na_action,
-        "context": context,
-        "random_state": random_state,
-    }
     return LinearModel(
         formula=rows.parsed.text,
         response=response,
         training=training,
-        call=recorded(linear, "crank.linear", rows.parsed.text, asked),
+        call=call,
         design=design,
         ranker=fitted.ranker,
+    )
+
+
+def _smooth_options(options: LinearOptions) -> AdditiveOptions:
+    """Say how a linear formula with smooth terms is fitted."""
+    if options.l1_ratio or isinstance(options.penalty, str) or options.cv is None:
+        raise OptionError(
+            f"penalty={options.penalty!r}, l1_ratio={options.l1_ratio:g}, cv={options.cv!r} is not "
+            "allowed in a formula with smooth terms, whose smoothing cross-validation chooses. "
+            "Allowed: a number as the penalty, l1_ratio=0, and a number of folds."
+        )
+    return AdditiveOptions(
+        options.link,
+        penalty=options.penalty,
+        straight=1.0 if options.penalty else 0.0,
+        cv=options.cv,
+        random_state=options.random_state or 0,
     )

@@ -31,6 +31,7 @@ OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             *("max_features", "thresholds", "max_samples", "random_state", "n_jobs"),
         ),
     ),
+    "additive": ("additive", ("link", "smoothing", "penalty", "cv", "random_state")),
     "boost": (
         "boost",
         (
@@ -91,7 +92,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--cv-repeats", type=int, metavar="N", help="default: 1")
     command.add_argument(
-        "--link", choices=("logit", "probit"), help="of a linear model (default: logit)"
+        "--link", choices=("logit", "probit"), help="of a linear or additive model (default: logit)"
     )
     command.add_argument(
         "--penalty",
@@ -104,6 +105,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         type=float,
         metavar="X",
         help="share of the lasso in the penalty, 0 to 1; default: 0, ridge",
+    )
+    command.add_argument(
+        "--smoothing", type=float, metavar="X", help="of an additive model (default: by its folds)"
     )
     command.add_argument(
         "--loss", choices=("concordance", "rank", "y"), help="of a booster (default: concordance)"

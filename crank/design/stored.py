@@ -24,6 +24,7 @@ from crank.design.factors import (
     Ordered,
     Poly,
     Powers,
+    Smooth,
     Spline,
 )
 from crank.design.response import ResponseSpec
@@ -241,6 +242,13 @@ def _natural(entry: _Entry, kinds: Mapping[str, Kind]) -> NaturalSpline:
     return NaturalSpline(name, steps, knots, rows)
 
 
+def _smooth(entry: _Entry, kinds: Mapping[str, Kind]) -> Smooth:
+    natural, penalty = _natural(entry, kinds), entry.numbers("penalty")
+    if len(penalty) != len(natural.labels) or min(penalty) < 0:
+        raise _invalid("penalty of a smooth term", list(penalty))
+    return Smooth(natural.name, natural.steps, natural.knots, natural.pieces, penalty)
+
+
 def _ordered(entry: _Entry, kinds: Mapping[str, Kind]) -> Ordered:
     return Ordered(*entry.category(kinds))
 
@@ -272,6 +280,7 @@ _READERS: Mapping[str, tuple[type[Any], Callable[[_Entry, Mapping[str, Kind]], F
     Codes.type: (Codes, _codes),
     Ordered.type: (Ordered, _ordered),
     NaturalSpline.type: (NaturalSpline, _natural),
+    Smooth.type: (Smooth, _smooth),
     Cross.type: (Cross, _cross),
 }
 

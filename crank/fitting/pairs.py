@@ -34,7 +34,7 @@ class Pairs:
         Standardised columns, rows in increasing order of y.
     ranks : Ranks
     link : Link
-    ridge : float
+    ridge : float or ndarray of shape (k,)
         Added to the information of each coefficient.
     width : float
         Of the grid on which pairs are summed; 0 sums pair by pair.
@@ -45,14 +45,14 @@ class Pairs:
     Z: Floats
     ranks: Ranks
     link: Link
-    ridge: float
+    ridge: float | Floats
     width: float
     lasso: float = 0.0
 
     @property
     def penalised(self) -> bool:
         """Whether the loss has a minimum whatever the columns are."""
-        return self.ridge > 0.0 or self.lasso > 0.0
+        return bool(np.all(self.ridge)) or self.lasso > 0.0
 
     @cached_property
     def compiled(self) -> bool:
@@ -73,7 +73,7 @@ class Pairs:
             return score, large.information() + self.ridge * np.eye(len(b))
         soft, information = self._sums(b).information(self.Z)
         score = (self.ranks.weight * (self._rank_of_y - soft)) @ self.Z - self.ridge * b
-        return score, information + self.ridge * np.eye(len(b))
+        return score, information + np.diag(np.broadcast_to(self.ridge, len(b)))
 
     def influences(self, b: Floats) -> Floats:
         """Return what each row adds to the score through all pairs that it is in."""

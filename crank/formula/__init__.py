@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from crank.formula.additive import additive_design, additive_terms
 from crank.formula.learn import learn_design, learn_response, response
 from crank.formula.parse import ParsedFormula, parse_formula
+from crank.formula.smooths import has_smooths
 from crank.formula.subset import read_subset
 
 __all__ = [
     "ParsedFormula",
+    "additive_design",
+    "additive_terms",
+    "has_smooths",
     "learn_design",
     "learn_response",
     "parse_formula",

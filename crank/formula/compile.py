@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from crank.design.expressions import Function, Step, Steps, columns_of, functions_of
 from crank.design.operations import OPERATIONS
 from crank.errors import FormulaError, did_you_mean, listed
-from crank.formula.options import bound, contrasts, literal
+from crank.formula.options import bound, column, contrasts, literal
 from crank.formula.syntax import name_of
 from crank.formula.tokens import shortened
 from crank.formula.vocabulary import (
@@ -35,7 +35,7 @@ class RawFactor:
     """A factor as the formula writes it, before anything is learned from data.
 
     ``form`` is ``"expression"``, or the function that makes a factor of its own: poly, bs, ns,
-    cut, C. The steps may hold ``standardize`` (centre, scale, ddof), for which learning writes
+    s, cut, C. The steps may hold ``standardize`` (centre, scale, ddof), for which learning writes
     arithmetic.
     """
 
@@ -48,7 +48,8 @@ class RawFactor:
     @property
     def variables(self) -> tuple[str, ...]:
         """List the raw columns that the factor reads."""
-        return columns_of(self.steps)
+        by = self.options.get("by")
+        return columns_of(self.steps) if by is None else (*columns_of(self.steps), by)
 
 
 def column_factor(name: str, names: Collection[str]) -> RawFactor:
@@ -82,16 +83,20 @@ def compile_factor(
         tree = options.pop(next(iter(SEVERAL[form])))
         for key, value in options.items():
             if isinstance(value, ast.expr):
-                read = contrasts if key == "contrasts" else literal
-                options[key] = read(value, name)
+                options[key] = _READERS.get(key, literal)(value, name)
     compiler.visit(tree)
     steps = tuple(compiler.steps)
+    if options.get("by") is not None:
+        column_factor(options["by"], names)
     if not columns_of(steps):
         raise FormulaError(
             f"the term {name!r} uses no column of the data. Columns: {listed(names)}."
         )
     functions = {f: context[f] for f in functions_of(steps)}
     return RawFactor(name, form, steps, options, functions)
+
+
+_READERS: Mapping[str, Callable[[ast.expr, str], Any]] = {"contrasts": contrasts, "by": column}
 
 
 class _Compiler:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from crank.design.expressions import Steps, check
-from crank.design.factors import Codes, Dummies, Factor, Number, Ordered, Spline, crossed
+from crank.design.factors import Codes, Dummies, Factor, Number, Ordered, Smooth, Spline, crossed
 from crank.design.operations import Floats
 from crank.design.reader import Reader
 from crank.design.response import ResponseSpec
@@ -15,11 +15,12 @@ from crank.design.rounding import safe_for_steps, with_rounding
 from crank.design.spec import MOST_COLUMNS, Block, DesignSpec, Variable
 from crank.errors import DataError, FormulaError, listed
 from crank.formula.bases import learn_natural, learn_poly, learn_spline
-from crank.formula.compile import RawFactor
+from crank.formula.compile import RawFactor, column_factor
 from crank.formula.contrasts import Coding, code
 from crank.formula.intervals import learn_intervals
 from crank.formula.parse import ParsedFormula, RawTerm
 from crank.formula.scaling import kinds_of, learn_steps
+from crank.formula.smooths import learn_smooth, refuse_smooths
 from crank.formula.structure import scoped_terms
 from crank.frames.columns import Kind, LevelValue
 from crank.frames.table import Table
@@ -61,7 +62,14 @@ def response(parsed: ParsedFormula, table: Table) -> Floats:
     return learn_response(parsed, table).values(table)
 
 
-def learn_design(parsed: ParsedFormula, table: Table, *, native: bool) -> DesignSpec:
+def learn_design(
+    parsed: ParsedFormula,
+    table: Table,
+    *,
+    native: bool,
+    smooth: bool = False,
+    weights: Floats | None = None,
+) -> DesignSpec:
     """Learn a formula's state from a table, ignoring missing values column by column.
 
     Parameters
@@ -69,6 +77,10 @@ def learn_design(parsed: ParsedFormula, table: Table, *, native: bool) -> Design
     native : bool
         True for learners that split categories themselves: a category is one column of codes.
         False for dummies, coded and reduced in rank as formulaic does.
+    smooth : bool
+        Whether there may be smooth terms, ``s(x)``: only a penalised fit can use them.
+    weights : ndarray of shape (n,), optional
+        Case weights; knots of smooth terms heed them.
 
     Examples
     --------
@@ -80,9 +92,11 @@ def learn_design(parsed: ParsedFormula, table: Table, *, native: bool) -> Design
     >>> learn_design(parsed, table, native=True).levels
     (('a', 'b', 'c'),)
     """
+    if not smooth:
+        refuse_smooths(parsed)
     reader = Reader(table, parsed.functions)
     variables = tuple(Variable(name, table.kind(name)) for name in parsed.variables)
-    learned = {factor.name: _learn(factor, reader) for factor in parsed.factors}
+    learned = {factor.name: _learn(factor, reader, weights) for factor in parsed.factors}
     build = _Builder(learned)
     if native:
         for term in parsed.terms:
@@ -93,8 +107,9 @@ def learn_design(parsed: ParsedFormula, table: Table, *, native: bool) -> Design
         for term, parts in zip(parsed.terms, scoped, strict=True):
             for part in parts:
                 if part:  # the intercept is no column of a ranking design
-                    factors = [build.coded(s.name, reduced=s.reduced) for s in part]
-                    build.block(term, factors)
+                    build.block(
+                        term, [f for s in part for f in build.coded(s.name, reduced=s.reduced)]
+                    )
     spec = DesignSpec(variables, tuple(build.factors), tuple(build.blocks), parsed.functions)
     _check_width(spec)
     return spec
@@ -112,21 +127,31 @@ class _Category:
     ordered: bool = False
 
 
+@dataclass(frozen=True)
+class _Varying:
+    """A smooth term for each level of a category, or times a number: ``s(x, by=g)``."""
+
+    smooth: Smooth
+    by: Factor
+
+
 class _Builder:
     """Collect factors and blocks; a factor that several terms use is kept once."""
 
-    def __init__(self, learned: Mapping[str, Factor | _Category]) -> None:
+    def __init__(self, learned: Mapping[str, Factor | _Category | _Varying]) -> None:
         self.learned = learned
         self.factors: dict[Factor, int] = {}  # with their positions
         self.blocks: list[Block] = []
 
-    def coded(self, name: str, *, reduced: bool) -> Factor:
+    def coded(self, name: str, *, reduced: bool) -> list[Factor]:
         factor = self.learned[name]
+        if isinstance(factor, _Varying):
+            return [factor.smooth, factor.by]
         if isinstance(factor, _Category):
-            return code(factor.coding, name, factor.steps, factor.levels, reduced=reduced)
+            return [code(factor.coding, name, factor.steps, factor.levels, reduced=reduced)]
         if isinstance(factor, Spline) and reduced:
-            return replace(factor, first=1)
-        return factor
+            return [replace(factor, first=1)]
+        return [factor]
 
     def block(self, term: RawTerm, factors: list[Factor], scale: float | None = None) -> None:
         chosen = tuple(self.factors.setdefault(f, len(self.factors)) for f in factors)
@@ -134,7 +159,8 @@ class _Builder:
 
     def native(self, term: RawTerm, reader: Reader) -> None:
         """Add a term for a learner that splits categories: codes, or products with numbers."""
-        parts = [self.learned[factor.name] for factor in term.factors]
+        found = (self.learned[factor.name] for factor in term.factors)
+        parts = [part for part in found if not isinstance(part, _Varying)]
         categories = [part for part in parts if isinstance(part, _Category)]
         if len(parts) == 1 and categories and categories[0].ordered:
             only = categories[0]
@@ -152,13 +178,15 @@ class _Builder:
             )
 
 
-def _spans(factor: Factor | _Category) -> bool:
+def _spans(factor: Factor | _Category | _Varying) -> bool:
     if isinstance(factor, _Category):
         return factor.spans
     return isinstance(factor, Spline) and factor.first == 0
 
 
-def _learn(factor: RawFactor, reader: Reader) -> Factor | _Category:
+def _learn(
+    factor: RawFactor, reader: Reader, weights: Floats | None
+) -> Factor | _Category | _Varying:
     (first, *others) = factor.steps
     column = first.given[0] if first.op == "column" and not others else None
     kind = reader.table.kind(column) if column is not None else None
@@ -171,10 +199,25 @@ def _learn(factor: RawFactor, reader: Reader) -> Factor | _Category:
         return learn_spline(factor, steps, reader)
     if factor.form == "ns":
         return learn_natural(factor, steps, reader)
+    if factor.form == "s":
+        return _learn_smooth(factor, steps, reader, weights)
     if factor.form == "cut":
         steps, labels = learn_intervals(factor, safe_for_steps(steps), reader)
         return _Category(factor.name, steps, labels, ordered=bool(factor.options["ordered_result"]))
     return Number(factor.name, steps)
+
+
+def _learn_smooth(
+    factor: RawFactor, steps: Steps, reader: Reader, weights: Floats | None
+) -> Smooth | _Varying:
+    smooth, by = learn_smooth(factor, steps, reader, weights), factor.options["by"]
+    if by is None:
+        return smooth
+    other = _learn(column_factor(by, reader.table.names), reader, weights)
+    if isinstance(other, _Category):
+        return _Varying(smooth, Dummies(other.name, other.steps, other.levels))
+    assert isinstance(other, Number)
+    return _Varying(smooth, other)
 
 
 def _learn_category(factor: RawFactor, column: str | None, reader: Reader) -> _Category:

@@ -22,7 +22,24 @@ def natural_spline(
         1 to leave out the first B-spline, and with it the intercept.
     """
     knots = np.array([ends[0], *inner, ends[1]])
-    basis = bspline_pieces(knots)[:, first:]
+    pieces = natural_pieces(bspline_pieces(knots)[:, first:], knots)
+    rows = tuple(tuple(map(tuple, piece)) for piece in pieces.tolist())
+    return NaturalSpline(name, steps, tuple(knots.tolist()), rows)
+
+
+def natural_pieces(basis: Floats, knots: Floats) -> Floats:
+    """Keep of cubic splines what has no second derivative at the outer knots; go on in lines.
+
+    Parameters
+    ----------
+    basis : ndarray of shape (intervals, functions, 4)
+        Pieces between the knots.
+
+    Returns
+    -------
+    ndarray of shape (intervals + 2, functions - 2, 4)
+        Pieces before, between and after the knots.
+    """
     width = knots[-1] - knots[-2]
     bends = np.column_stack([2 * basis[0, :, 2], 2 * basis[-1, :, 2] + 6 * width * basis[-1, :, 3]])
     # what is orthogonal to the second derivatives at both ends has none there; as splines::ns
@@ -33,9 +50,7 @@ def natural_spline(
     powers = width ** np.arange(4)
     after[:, 0] = between[-1] @ powers
     after[:, 1] = between[-1][:, 1:] @ (np.arange(1, 4) * powers[:3])
-    pieces = np.concatenate([before[None], between, after[None]])
-    rows = tuple(tuple(map(tuple, piece)) for piece in pieces.tolist())
-    return NaturalSpline(name, steps, tuple(knots.tolist()), rows)
+    return np.concatenate([before[None], between, after[None]])
 
 
 def bspline_pieces(knots: Floats) -> Floats:

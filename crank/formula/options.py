@@ -9,6 +9,7 @@ from typing import Any
 
 from crank.errors import FormulaError, listed
 from crank.formula.contrasts import CONTRASTS, Coding
+from crank.formula.syntax import name_of
 
 _LONGEST = 10_000  # of a sequence
 _PATSY = {
@@ -93,6 +94,26 @@ def literal(node: ast.expr, term: str) -> Any:
         f"the option {ast.unparse(node)!r} in the term {term!r} must be written out: a number, "
         f"a text, True, False, None, or a list of these."
     )
+
+
+def column(node: ast.expr, term: str) -> str | None:
+    """Read an option that is a column of the data.
+
+    Examples
+    --------
+    >>> from crank.formula.syntax import read_expression
+    >>> column(read_expression("sex"), "s(x, by=sex)")
+    'sex'
+    """
+    if isinstance(node, ast.Constant) and node.value is None:
+        return None
+    name = name_of(node) if isinstance(node, ast.Name) else None
+    if name is None:
+        raise FormulaError(
+            f"by= in the term {term!r} must be a column of the data, got {ast.unparse(node)!r}. "
+            f"Compute the column before fitting."
+        )
+    return str(name)
 
 
 def contrasts(node: ast.expr, term: str) -> Coding:

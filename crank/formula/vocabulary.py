@@ -67,6 +67,7 @@ SEVERAL: Mapping[str, Mapping[str, Any]] = {  # functions that make a factor of 
         "extrapolation": "raise",
     },
     "ns": {"x": None, "df": None, "knots": None, "intercept": False, "Boundary.knots": None},
+    "s": {"x": None, "df": None, "by": None},
     "cut": {
         "x": None,
         "breaks": None,
@@ -88,7 +89,7 @@ FUNCTIONS = tuple(
 COMMON = (
     *("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "floor", "ceil", "round", "ifelse"),
     *("clip", "maximum", "minimum", "isin", "center", "scale", "standardize", "poly", "bs", "ns"),
-    *("cut", "C", "I"),
+    *("s", "cut", "C", "I"),
 )
 # what R calls otherwise
 CALLED_HERE = {"factor": "C", "as.factor": "C", "as_factor": "C", "relevel": "C", "ordered": "C"}

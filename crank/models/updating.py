@@ -8,7 +8,7 @@ from typing import Any
 from crank.errors import OptionError
 from crank.formula.update import updated
 from crank.records.base import ModelRecord
-from crank.records.kinds import fitting_function
+from crank.records.kinds import named_function
 
 
 def update(model: ModelRecord, data: Any, formula: str | None, changes: Mapping[str, Any]) -> Any:
@@ -24,4 +24,4 @@ def update(model: ModelRecord, data: Any, formula: str | None, changes: Mapping[
                 f"Give {name}= again, or {name}=None to do without."
             )
     new = model.formula if formula is None else updated(model.formula, formula)
-    return fitting_function(model.kind)(data, new, **{**old, **changes})
+    return named_function(call.function, model.kind)(data, new, **{**old, **changes})

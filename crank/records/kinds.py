@@ -53,6 +53,15 @@ KINDS: dict[str, Kind] = {
             "onnx": "crank.export.onnx.linear",
         },
     ),
+    "additive": Kind(
+        model="crank.models.additive:AdditiveModel",
+        fit="crank.api:additive",
+        readers={
+            "report": "crank.report.additive",
+            "json": "crank.export.json.additive",
+            "onnx": "crank.export.onnx.linear",
+        },
+    ),
     "booster": Kind(
         model="crank.models.booster:BoosterModel",
         fit="crank.api:boost",
@@ -91,6 +100,14 @@ def model_class(kind: str) -> Any:
 def fitting_function(kind: str) -> Any:
     """Load the function that fits models of a kind."""
     return _named(KINDS[kind].fit)
+
+
+def named_function(name: str, kind: str) -> Any:
+    """Load the function that a call names; that of the kind if it is none that fits."""
+    for entry in KINDS.values():
+        if entry.fit.partition(":")[2] == name.removeprefix("crank."):
+            return _named(entry.fit)
+    return fitting_function(kind)
 
 
 def _named(target: str) -> Any:

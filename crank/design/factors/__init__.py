@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from crank.design.factors.category import Codes, Contrast, Cross, Dummies, Ordered, crossed
-from crank.design.factors.natural import NaturalSpline
+from crank.design.factors.natural import NaturalSpline, Smooth
 from crank.design.factors.numeric import (
     EXTRAPOLATIONS,
     MOST_POWERS,
@@ -28,10 +28,21 @@ __all__ = [
     "Ordered",
     "Poly",
     "Powers",
+    "Smooth",
     "Spline",
     "crossed",
 ]
 
 Factor: TypeAlias = (
-    Number | Powers | Poly | Spline | NaturalSpline | Dummies | Contrast | Codes | Ordered | Cross
+    Number
+    | Powers
+    | Poly
+    | Spline
+    | NaturalSpline
+    | Smooth
+    | Dummies
+    | Contrast
+    | Codes
+    | Ordered
+    | Cross
 )

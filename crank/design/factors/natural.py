@@ -58,7 +58,10 @@ class NaturalSpline:
 
     def fill(self, reader: Reader, out: Floats) -> None:
         """Write the factor's columns into ``out`` of shape (rows, columns)."""
-        x = reader.finished(self.steps, self.name)
+        self.at(reader.finished(self.steps, self.name), out)
+
+    def at(self, x: Floats, out: Floats) -> None:
+        """Write the columns for values of the expression into ``out``."""
         interval = np.searchsorted(self.knots, x, side="right")
         distance = x - self.origins[interval]
         for k in range(out.shape[1]):
@@ -66,3 +69,23 @@ class NaturalSpline:
             value = c[:, 3] * distance + c[:, 2]
             value = value * distance + c[:, 1]
             out[:, k] = value * distance + c[:, 0]
+
+
+@dataclass(frozen=True)
+class Smooth(NaturalSpline):
+    """A smooth term: ``s(x)``. Columns have mean 0 and variance 1 in training.
+
+    Attributes
+    ----------
+    penalty : tuple of float
+        Of each column: how much it bends, relative to the one that bends least; 0 for a line.
+
+    Examples
+    --------
+    >>> line = ((0.0, 1.0, 0.0, 0.0),)
+    >>> Smooth("s(x)", (), (0.0, 1.0), (line, line, ((1.0, 1.0, 0.0, 0.0),)), (0.0,)).labels
+    ('s(x)[1]',)
+    """
+
+    type: ClassVar[str] = "smooth"
+    penalty: tuple[float, ...]

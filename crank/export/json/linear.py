@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 
 from crank.design.spec import DesignSpec
 from crank.errors import ModelFileError, OptionError
+from crank.export.json.arrays import read_symmetric, read_vector, triangle, vector
 from crank.export.json.schema import check_schema, ranker_schema
-from crank.export.json.text import number, read_number
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.rankers.penalty import PenaltyPath
 
@@ -27,12 +26,12 @@ def write(ranker: LinearRanker) -> dict[str, Any]:
         "cv": ranker.options.cv,
         "random_state": ranker.options.random_state,
         "groups": ranker.n_groups,
-        "coef": _stored(ranker.coef),
-        "vcov": _triangle(ranker.vcov),
-        "centre": _stored(ranker.centre),
-        "covariance": _triangle(ranker.covariance),
-        "reference": _stored(ranker.reference),
-        "share": _stored(ranker.share),
+        "coef": vector(ranker.coef),
+        "vcov": triangle(ranker.vcov),
+        "centre": vector(ranker.centre),
+        "covariance": triangle(ranker.covariance),
+        "reference": vector(ranker.reference),
+        "share": vector(ranker.share),
     } | ({} if ranker.path is None else {"path": _write_path(ranker.path)})
 
 
@@ -47,17 +46,17 @@ def read(stored: dict[str, Any], design: DesignSpec) -> LinearRanker:
             raise ModelFileError(
                 f"ranker.{entry} has {len(stored[entry])} entries; the design has {p} columns."
             )
-    coef = _read(stored["coef"])
-    vcov = _symmetric(stored["vcov"], "vcov")
+    coef = read_vector(stored["coef"])
+    vcov = read_symmetric(stored["vcov"], "vcov")
     known = ~np.isnan(coef)
     options = _options(stored)
     unsure = np.zeros(p, dtype=bool) if options.l1_ratio else known
     if not np.array_equal(np.isnan(vcov), ~np.outer(unsure, unsure)):
         raise ModelFileError("ranker.vcov is not null exactly where ranker.coef is.")
-    covariance = _symmetric(stored["covariance"], "covariance")
+    covariance = read_symmetric(stored["covariance"], "covariance")
     if (np.diagonal(vcov)[known] < 0.0).any() or not (np.diagonal(covariance) >= 0.0).all():
         raise ModelFileError("ranker.vcov or ranker.covariance has a negative variance.")
-    reference, share = _read(stored["reference"]), _read(stored["share"])
+    reference, share = read_vector(stored["reference"]), read_vector(stored["share"])
     if len(reference) != len(share) or not (np.diff(reference) >= 0.0).all():
         raise ModelFileError("ranker.reference is not increasing, or not as long as ranker.share.")
     if not abs(share.sum() - 1.0) <= _ROUNDING:
@@ -66,7 +65,7 @@ def read(stored: dict[str, Any], design: DesignSpec) -> LinearRanker:
         options=options,
         coef=coef,
         vcov=vcov,
-        centre=_read(stored["centre"]),
+        centre=read_vector(stored["centre"]),
         covariance=covariance,
         reference=reference,
         share=share,
@@ -93,10 +92,10 @@ def _options(stored: dict[str, Any]) -> LinearOptions:
 
 def _write_path(path: PenaltyPath) -> dict[str, Any]:
     return {
-        "penalty": _stored(path.penalty),
-        "coef": [_stored(row) for row in path.coef],
-        "loss": [_stored(row) for row in path.loss],
-        "kendall": _stored(path.kendall),
+        "penalty": vector(path.penalty),
+        "coef": [vector(row) for row in path.coef],
+        "loss": [vector(row) for row in path.loss],
+        "kendall": vector(path.kendall),
         "step": path.step,
         "step_1se": path.step_1se,
     }
@@ -120,39 +119,14 @@ def _read_path(
             raise ModelFileError(f"ranker.path.{entry} is not {rows} rows of {columns} numbers.")
     if len(found["kendall"]) != k or max(found["step"], found["step_1se"]) >= k:
         raise ModelFileError("ranker.path.kendall or a step is not one of the penalties.")
-    penalty = _read(found["penalty"])
+    penalty = read_vector(found["penalty"])
     if not (np.diff(penalty) > 0.0).all():
         raise ModelFileError("ranker.path.penalty is not increasing.")
     return PenaltyPath(
         penalty,
-        np.array([_read(row) for row in found["coef"]]),
-        np.array([_read(row) for row in found["loss"]]),
-        _read(found["kendall"]),
+        np.array([read_vector(row) for row in found["coef"]]),
+        np.array([read_vector(row) for row in found["loss"]]),
+        read_vector(found["kendall"]),
         found["step"],
         found["step_1se"],
     )
-
-
-def _stored(values: NDArray[np.float64]) -> list[float | None]:
-    return [number(value) for value in values.tolist()]
-
-
-def _read(values: Sequence[float | None]) -> NDArray[np.float64]:
-    return np.array([read_number(value) for value in values], dtype=np.float64)
-
-
-def _triangle(matrix: NDArray[np.float64]) -> list[list[float | None]]:
-    """Write a symmetric matrix row by row, up to its diagonal."""
-    return [_stored(row[: k + 1]) for k, row in enumerate(matrix)]
-
-
-def _symmetric(rows: Sequence[Sequence[float | None]], entry: str) -> NDArray[np.float64]:
-    for k, row in enumerate(rows):  # before a square of their number is allocated
-        if len(row) != k + 1:
-            raise ModelFileError(
-                f"ranker.{entry}[{k}] has {len(row)} entries. Allowed: {k + 1}, up to the diagonal."
-            )
-    matrix = np.empty((len(rows), len(rows)))
-    for k, row in enumerate(rows):
-        matrix[k, : k + 1] = matrix[: k + 1, k] = _read(row)
-    return matrix
