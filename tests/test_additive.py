@@ -39,7 +39,7 @@ def sample(n: int = 150, seed: int = 0, noise: float = 1.0) -> pd.DataFrame:
 # The basis ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(3, 12), st.sampled_from(["normal", "skewed", "tied"]))
 def test_columns_are_standardised_and_uncorrelated(seed: int, knots: int, kind: str) -> None:
     rng = np.random.default_rng(seed)

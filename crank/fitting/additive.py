@@ -13,12 +13,11 @@ from crank.design.penalties import ColumnPenalties
 from crank.fitting.columns import Columns, check_columns, standardised
 from crank.fitting.estimate import Judged, pooled_estimate
 from crank.fitting.folds import fold_count, grouped_folds, stratified_folds
-from crank.fitting.linear import WIDEST, Groups, refined, settled, summarised
+from crank.fitting.linear import Groups, first_width, refined, sandwich, settled, summarised
 from crank.fitting.pairs import Floats, Pairs
 from crank.fitting.smoothing import Choice, Fold, choose_smoothing, folds_of, penalised
 from crank.growing.matrix import FloatArray
 from crank.kernels.links import LINKS
-from crank.kernels.softrank import MOST_PAIRS
 from crank.metrics.figures import figures
 from crank.rankers.additive import AdditiveOptions, AdditiveRanker
 from crank.rankers.linear import LinearOptions, linear_score
@@ -205,13 +204,15 @@ def solved(
     """Fit all rows with a known smoothing."""
     columns, ranks = sample.columns, sample.ranks
     penalty = smoothing * sample.bending + sample.ridge
-    width = 0.0 if len(X) ** 2 <= MOST_PAIRS else WIDEST
+    width = first_width(len(X))
     pairs = penalised(Pairs(columns.Z, ranks, LINKS[options.link], 0.0, width), penalty)
     labels = [str(names[k]) if len(names) else f"column {k}" for k in columns.kept]
     b = settled(pairs, start, labels)
     if pairs.width and len(b):
-        pairs, b = refined(pairs, b, sample.groups, labels)
-    known = unsureness(pairs, b, sample.groups)
+        b, vcov = refined(pairs, b, sample.groups, labels)
+    else:
+        vcov, _ = sandwich(pairs, b, sample.groups)
+    known = unsureness(pairs, b, vcov)
     p, kept, scale = X.shape[1], columns.kept, columns.scale
     unit = np.outer(scale, scale)
     coef = _widened(b / scale, kept, p)
@@ -260,8 +261,8 @@ class Unsureness:
     freedom: Floats
 
 
-def unsureness(pairs: Pairs, b: Floats, groups: NDArray[np.int64] | None) -> Unsureness:
-    """Measure covariance, bias and freedom at the solution.
+def unsureness(pairs: Pairs, b: Floats, vcov: Floats) -> Unsureness:
+    """Measure bias and freedom at the solution.
 
     With information J, penalty P and the sum V of squared influences, coefficients vary by
     (J+P)⁻¹ V (J+P)⁻¹. A penalty is what a prior of variance P⁻¹ would be if V were J; V is about
@@ -270,19 +271,13 @@ def unsureness(pairs: Pairs, b: Floats, groups: NDArray[np.int64] | None) -> Uns
     if not len(b):
         empty = np.zeros((0, 0))
         return Unsureness(empty, empty, np.zeros(0))
-    influences = pairs.influences(b)
-    if groups is not None:
-        influences = np.stack([np.bincount(groups, u) for u in influences.T], axis=1)
     _, information = pairs.newton(b)
     inverse = np.linalg.inv(information)
     penalty = np.broadcast_to(pairs.ridge, len(b))
-    moved = influences @ inverse
-    vcov = moved.T @ moved
-    vcov = (vcov + vcov.T) / 2.0
     freedom = np.clip(1.0 - np.diagonal(inverse) * penalty, 0.0, 1.0)
     total = float(freedom.sum())
     # trace of (J+P)⁻¹V over that of (J+P)⁻¹J
-    inflation = float(np.einsum("ni,ni->", moved, influences)) / total if total > 0.0 else 0.0
-    bias = (inverse * penalty) @ inverse.T
-    uncertainty = vcov + inflation * bias
+    inflation = float(np.sum(vcov * information)) / total if total > 0.0 else 0.0
+    vcov = (vcov + vcov.T) / 2.0
+    uncertainty = vcov + inflation * (inverse * penalty) @ inverse.T
     return Unsureness(vcov, (uncertainty + uncertainty.T) / 2.0, freedom)
