@@ -26,6 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("crank")
     if config.pluginmanager.hasplugin("randomly"):
         config.option.randomly_reset_seed = False
+    os.environ["SOURCE_DATE_EPOCH"] = "1512345678"  # when models are said to be fitted
     os.environ["MPLBACKEND"] = "Agg"  # whether there is a screen or not
 
 

@@ -176,6 +176,7 @@ def boost(
         missing=rows.missing,
         n_groups=rows.n_groups,
         columns=rows.columns,
+        data=rows.fingerprint,
         scores=number_profile(fitted.ranker.predict(X)),
     )
     asked = {

@@ -177,6 +177,7 @@ def forest(
         missing=rows.missing,
         n_groups=rows.n_groups,
         columns=rows.columns,
+        data=rows.fingerprint,
     )
     installed = name_of(splitter) is not None
     settings = ", ".join(f"{name}={value!r}" for name, value in info.params.items())

@@ -162,6 +162,7 @@ def linear(
         missing=rows.missing,
         n_groups=rows.n_groups,
         columns=rows.columns,
+        data=rows.fingerprint,
     )
     return LinearModel(
         formula=rows.parsed.text,

@@ -197,6 +197,7 @@ def fit(
         missing=rows.missing,
         n_groups=rows.n_groups,
         columns=rows.columns,
+        data=rows.fingerprint,
     )
     ranker = TreeRanker(
         tree=fitted.tree,

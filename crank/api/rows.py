@@ -13,6 +13,7 @@ from crank.checks import one_of
 from crank.errors import DataError
 from crank.formula import ParsedFormula, parse_formula, read_subset
 from crank.frames.alignment import check_aligned
+from crank.frames.fingerprint import data_fingerprint
 from crank.frames.profile import ColumnProfile, profiles
 from crank.frames.table import Table
 from crank.frames.weights import read_weights
@@ -51,6 +52,11 @@ class TrainingRows:
         """How the values of each predictor are spread."""
         predictors = (v for v in self.parsed.variables if v not in self.parsed.response_variables)
         return profiles(self.table, predictors)
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the columns of the formula, and of the weights, in the rows used."""
+        return data_fingerprint(self.table, self.parsed.variables, self.weights)
 
     @property
     def n_groups(self) -> int | None:

@@ -40,5 +40,5 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.onnx:
         write_bytes(arguments.onnx, model.to_onnx(unknown=arguments.unknown or "nan") or b"")
         return
-    text = model.to_sql(arguments.dialect or "duckdb", table=arguments.table) + "\n"
+    text = model.to_sql(arguments.dialect or "duckdb", table=arguments.table, lineage=True) + "\n"
     write_text(arguments.sql, text)

@@ -13,6 +13,7 @@ from typing import Any
 from crank.design.expressions import Steps, check, from_list, to_list
 from crank.design.factors import (
     EXTRAPOLATIONS,
+    MOST_DEGREE,
     MOST_POWERS,
     Codes,
     Contrast,
@@ -189,14 +190,14 @@ def _powers(entry: _Entry, kinds: Mapping[str, Kind]) -> Powers:
 
 def _poly(entry: _Entry, kinds: Mapping[str, Kind]) -> Poly:
     alpha, norms = entry.numbers("alpha"), entry.numbers("norms")
-    if not alpha or len(norms) != len(alpha) + 1 or min(norms) <= 0:
+    if not 0 < len(alpha) <= MOST_POWERS or len(norms) != len(alpha) + 1 or min(norms) <= 0:
         raise _invalid("poly", entry.data)
     return Poly(entry.name(), entry.steps(kinds), alpha, norms)
 
 
 def _spline(entry: _Entry, kinds: Mapping[str, Kind]) -> Spline:
     knots = entry.numbers("knots")
-    degree = entry.whole("degree", 0, len(knots) // 2 - 1)
+    degree = entry.whole("degree", 0, min(MOST_DEGREE, len(knots) // 2 - 1))
     lower, upper = entry.number("lower"), entry.number("upper")
     if list(knots) != sorted(knots) or lower > upper:
         raise _invalid("spline", entry.data)

@@ -82,11 +82,50 @@ class Table:
             return data
         if isinstance(data, Mapping):
             return _from_mapping(data)
+        if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
+            names = dict.fromkeys(str(name) for row in data for name in row)
+            return cls.of_records(data, list(names))
         # Reading a row of pandas through narwhals costs five times as much as directly.
         pandas = sys.modules.get("pandas")
         if pandas is not None and isinstance(data, pandas.DataFrame):
             return _from_pandas(data)
         return _from_narwhals(data)
+
+    @classmethod
+    def of_records(
+        cls,
+        rows: Sequence[Mapping[str, Any]],
+        names: Sequence[str],
+        problems: dict[int, str] | None = None,
+    ) -> Table:
+        """Read some columns of rows that are dicts.
+
+        Parameters
+        ----------
+        rows : sequence of mappings
+        names : sequence of str
+            The columns that are needed.
+        problems : dict, optional
+            Where to note rows that lack a column which others have; without it they are an error.
+
+        Examples
+        --------
+        >>> rows = [{"x": 1.5, "g": "a"}, {"x": None, "g": "b"}]
+        >>> Table.of_records(rows, ["x"]).numeric("x")
+        array([1.5, nan])
+        """
+        columns = {}
+        for name in names:
+            lacking = [k for k, row in enumerate(rows) if name not in row]
+            if len(lacking) == len(rows) > 0:
+                raise unknown_column(name, list(rows[0]))
+            if lacking and problems is None:
+                raise DataError(f"row {lacking[0]} lacks the column {name!r}.").at(lacking[0])
+            if problems is not None:
+                for k in lacking:
+                    problems.setdefault(k, f"it lacks the column {name!r}")
+            columns[name] = objects([row.get(name) for row in rows])
+        return cls(tuple(names), len(rows), lambda n: columns[n], lambda n: "object")
 
     def require(self, name: str) -> None:
         """Raise unless the table has this column."""
@@ -177,6 +216,17 @@ class Table:
             whole = objects([v if isinstance(v, int) else 0 for v in column.tolist()])
             return whole if any(abs(v) > LARGEST_WHOLE for v in whole.tolist()) else None
         return column if column.dtype.kind in "iu" and exceeds_floats(column) else None
+
+    def values(self, name: str) -> list[Any]:
+        """Return the column as Python values, missing ones as None."""
+        column = self._column(name)
+        absent = nulls(column).tolist()
+        if isinstance(column, Coded):
+            return [
+                None if null else column.levels[k]
+                for k, null in zip(column.codes, absent, strict=True)
+            ]
+        return [None if null else v for v, null in zip(column.tolist(), absent, strict=True)]
 
     def is_ordered(self, name: str) -> bool:
         """Say whether a column declares levels in an order: an ordered categorical, an Enum."""
@@ -330,6 +380,7 @@ def _from_pandas(frame: Any) -> Table:
 def _from_narwhals(data: Any) -> Table:
     import narwhals as nw
 
+    data = _as_arrow_table(data)
     try:
         frame = nw.from_native(data)
     except TypeError:
@@ -349,6 +400,14 @@ def _from_narwhals(data: Any) -> Table:
         lambda name: from_narwhals(eager.get_column(name)),
         lambda name: str(eager.get_column(name).dtype),
     )
+
+
+def _as_arrow_table(data: Any) -> Any:
+    """Take a record batch of Arrow as a table, without a copy; anything else as it is."""
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(data, arrow.RecordBatch):
+        return arrow.Table.from_batches([data])
+    return data
 
 
 def _from_mapping(data: Mapping[Any, Any]) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -13,6 +14,7 @@ from crank.errors import ModelFileError
 from crank.frames.table import Table
 from crank.growing.matrix import FloatArray
 from crank.records.base import DesignedRecord, ModelRecord
+from crank.records.inputs import input_schema
 from crank.records.kinds import reader
 
 if TYPE_CHECKING:
@@ -189,11 +191,20 @@ class RankingModel(ModelRecord):
 
         return plot_score(self, feature, data, **options)
 
-    def to_json(self, path: str | Path | None = None) -> str | None:
-        """Write the model as JSON into a file, or return the text (see `crank.load`)."""
+    def to_json(
+        self, path: str | Path | None = None, *, metadata: Mapping[str, Any] | None = None
+    ) -> str | None:
+        """Write the model as JSON into a file, or return the text (see `crank.load`).
+
+        What its owner says about it, ``metadata=``, is kept by the loaded model.
+        """
         from crank.export.json import to_json
 
-        return to_json(self, path)
+        return to_json(self, path, metadata=metadata)
+
+    def schema(self) -> dict[str, Any]:
+        """Describe the rows that it takes as a JSON Schema; see `crank.records.inputs`."""
+        return input_schema(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -214,9 +225,16 @@ class RankingModel(ModelRecord):
         return to_onnx(self, path, **options)
 
     def to_sql(self, dialect: str = "duckdb", **options: Any) -> str:
-        """Write the model as SQL, if its kind has such a form; see `crank.export.sql.tree`."""
+        """Write the model as SQL, if its kind has such a form; see `crank.export.sql.tree`.
+
+        With ``lineage=True`` or ``metadata=`` a comment before it says which model it is.
+        """
+        from crank.export.sql.lineage import commented
+
+        metadata = options.pop("metadata", None)
+        wanted = options.pop("lineage", metadata is not None)
         text: str = reader(self.kind, "sql").to_sql(self, dialect, **options)
-        return text
+        return commented(text, self, metadata or {}) if wanted else text
 
     def __str__(self) -> str:
         text: str = reader(self.kind, "report").text(self)

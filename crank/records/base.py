@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,8 @@ class ModelRecord(ABC):
     training : TrainingInfo
     call : Call, optional
         What the user asked for; None if an older file does not say.
+    metadata : mapping
+        What its owner says about it: plain JSON values, written into every file.
     """
 
     kind: ClassVar[str]
@@ -41,6 +44,7 @@ class ModelRecord(ABC):
     response: ResponseSpec
     training: TrainingInfo
     call: Call | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     @abstractmethod

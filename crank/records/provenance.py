@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crank.frames.profile import ColumnProfile
 from crank.rankers.validation import Estimate
+from crank.records.moment import now, versions
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,12 @@ class TrainingInfo:
         does not say.
     scores : ColumnProfile, optional
         The same of the model's own scores, for kinds that do not know it otherwise.
+    data : str, optional
+        Fingerprint of the rows used; see `crank.frames.fingerprint`.
+    created : str, optional
+        When the model was fitted, in UTC; None if an older file does not say.
+    versions : mapping of str, optional
+        Of Python and the packages that fitted it; None if an older file does not say.
     """
 
     n: int
@@ -42,3 +49,6 @@ class TrainingInfo:
     n_groups: int | None = None
     columns: Mapping[str, ColumnProfile] | None = None
     scores: ColumnProfile | None = None
+    data: str | None = None
+    created: str | None = field(default_factory=now)
+    versions: Mapping[str, str] | None = field(default_factory=versions)

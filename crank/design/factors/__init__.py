@@ -8,6 +8,7 @@ from crank.design.factors.category import Codes, Contrast, Cross, Dummies, Order
 from crank.design.factors.natural import NaturalSpline, Smooth
 from crank.design.factors.numeric import (
     EXTRAPOLATIONS,
+    MOST_DEGREE,
     MOST_POWERS,
     Number,
     Poly,
@@ -17,6 +18,7 @@ from crank.design.factors.numeric import (
 
 __all__ = [
     "EXTRAPOLATIONS",
+    "MOST_DEGREE",
     "MOST_POWERS",
     "Codes",
     "Contrast",

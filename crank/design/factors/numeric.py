@@ -14,6 +14,7 @@ from crank.design.reader import Reader
 from crank.errors import DataError
 
 MOST_POWERS = 100  # of poly(x, degree)
+MOST_DEGREE = 20  # of bs(x)
 EXTRAPOLATIONS = ("raise", "clip", "na", "zero", "extend")
 
 

@@ -6,14 +6,16 @@ of model adds to it is written and read by the file of that kind.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from crank._version import __version__
 from crank.design.response import ResponseSpec
 from crank.design.spec import DesignSpec
-from crank.errors import CrankError, ModelFileError
+from crank.errors import CrankError, ModelFileError, OptionError
 from crank.export.json.claims import check_claims
 from crank.export.json.format_1 import upgraded
 from crank.export.json.profiles import read_profile, read_profiles, stored_profile
@@ -24,6 +26,7 @@ from crank.files import write_text
 from crank.metrics.figures import get_figure
 from crank.rankers.validation import Estimate
 from crank.records.base import DesignedRecord, ModelRecord
+from crank.records.inputs import input_schema
 from crank.records.kinds import KINDS, model_class, reader
 from crank.records.provenance import TrainingInfo
 
@@ -31,13 +34,21 @@ FORMAT = 2
 """Raised when an older crank could not read a new file; older formats stay readable."""
 
 
-def to_json(model: ModelRecord, path: str | Path | None = None) -> str | None:
+def to_json(
+    model: ModelRecord,
+    path: str | Path | None = None,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+) -> str | None:
     """Write a model as JSON: into a file, in one step, or as text if no path is given.
 
     Parameters
     ----------
     model : RankingModel
     path : str or Path, optional
+    metadata : mapping, optional
+        What its owner says about the model, beside what it has already: plain JSON values, which
+        a loaded model keeps in ``metadata`` and hands on to ONNX and SQL.
 
     Returns
     -------
@@ -60,6 +71,8 @@ def to_json(model: ModelRecord, path: str | Path | None = None) -> str | None:
     >>> bool((crank.from_json(text).predict(test.frame) == m.predict(test.frame)).all())
     True
     """
+    if metadata:
+        model = replace(model, metadata={**model.metadata, **_plain(metadata)})
     text = lay_out(document(model))
     if path is None:
         return text
@@ -115,8 +128,10 @@ def document(model: ModelRecord) -> dict[str, Any]:
         "kind": model.kind,
         "formula": model.formula,
         **({} if model.call is None else {"call": stored_call(model.call)}),
+        **({"metadata": dict(model.metadata)} if model.metadata else {}),
         "response": model.response.to_dict(),
         "training": _training(model.training),
+        "inputs": input_schema(model),
     }
     kind = reader(model.kind, "json")
     if isinstance(model, DesignedRecord):
@@ -129,6 +144,15 @@ def document(model: ModelRecord) -> dict[str, Any]:
         content["ranker"] = kind.write(model)
     content["fingerprint"] = fingerprint(content)
     return content
+
+
+def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Take metadata as what they will be when they are read back."""
+    try:
+        found: dict[str, Any] = json.loads(json.dumps(dict(metadata), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise OptionError(f"metadata cannot be stored: {error}. Allowed: plain JSON.") from error
+    return found
 
 
 def _training(training: TrainingInfo) -> dict[str, Any]:
@@ -147,6 +171,11 @@ def _training(training: TrainingInfo) -> dict[str, Any]:
         stored["columns"] = {name: stored_profile(p) for name, p in training.columns.items()}
     if training.scores is not None:
         stored["scores"] = stored_profile(training.scores)
+    for name in ("data", "created"):
+        if getattr(training, name) is not None:
+            stored[name] = getattr(training, name)
+    if training.versions is not None:
+        stored["versions"] = dict(training.versions)
     return stored
 
 
@@ -191,7 +220,11 @@ def _fields(stored: dict[str, Any]) -> dict[str, Any]:
             missing=training.get("missing"),
             columns=read_profiles(training.get("columns")),
             scores=read_profile(training["scores"]) if "scores" in training else None,
+            data=training.get("data"),
+            created=training.get("created"),
+            versions=training.get("versions"),
         ),
+        "metadata": stored.get("metadata", {}),
         **own,
     }
 

@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from crank._version import __version__
 from crank.checks import one_of
 from crank.design.spec import DesignSpec
 from crank.errors import NotExportableError, OptionError, listed, require
 from crank.export.onnx.design import DesignColumns, MatrixColumns
-from crank.export.onnx.inputs import Inputs, levels_by_column
+from crank.export.onnx.inputs import Inputs
+from crank.export.onnx.metadata import entries, own_entries
 from crank.files import write_bytes
+from crank.graphs.digest import sealed
 from crank.graphs.graph import Graph
 from crank.records.base import DesignedRecord, ModelRecord
 from crank.records.kinds import reader
 
 MATRIX = "X"
 """Name of the input in the form "matrix"."""
-KEYS = (
-    *(
-        "crank_version",
-        "formula",
-        "learner",
-        "criterion",
-        "link",
-        "loss",
-        "members",
-        "outputs",
-        "columns",
-    ),
-    *("design", "levels", "figures", "unknown"),
-)
 
 
 def to_onnx(
@@ -69,7 +55,7 @@ def to_onnx(
         Element type of some number columns: "double" (the default), "float", "int64" or "bool".
         Only floating-point columns can be missing, as NaN.
     metadata : mapping, optional
-        Entries for the file beside crank's own.
+        Entries for the file beside crank's own, and beside those that the model has.
 
     Returns
     -------
@@ -115,11 +101,13 @@ def to_onnx(
             f"{listed(map(repr, clash))} would be the name of a column and of an output. Rename "
             f"the output: outputs={{{clash[0]!r}: 'crank_{clash[0]}'}}."
         )
-    entries = {
-        **_metadata(model, graph, inputs, names, form, unknown),
-        **_own_metadata(metadata or {}),
+    if metadata:
+        model = replace(model, metadata={**model.metadata, **metadata})
+    written = {
+        **entries(model, graph, inputs, names, form, unknown),
+        **own_entries(model.metadata),
     }
-    content = graph.serialise(entries, doc=f"Ranking {model.kind}: {model.formula}")
+    content = sealed(graph.serialise(written, doc=f"Ranking {model.kind}: {model.formula}"))
     if path is None:
         return content
     write_bytes(path, content)
@@ -175,51 +163,3 @@ def _output_names(
             "a name of its own."
         )
     return names
-
-
-def _metadata(
-    model: ModelRecord,
-    graph: Graph,
-    inputs: _AllInputs,
-    names: Mapping[str, str],
-    form: str,
-    unknown: str,
-) -> dict[str, str]:
-    """Say in the file what it computes, for people and for `crank.serve.Scorer`."""
-    if form == "columns":
-        kinds = {v.name: v.kind for v in model.variables}
-        columns = {name: {"kind": kinds[name], **inputs.notes(name)} for name in graph.inputs}
-    else:
-        columns = {}
-    figures = {
-        "training": {k: asdict(v) for k, v in model.training.figures.items()},
-        "crossvalidated": {k: asdict(v) for k, v in model.training.crossvalidated.items()},
-        "n": model.training.n,
-    }
-    return {
-        "crank_version": __version__,
-        "formula": model.formula,
-        **reader(model.kind, "onnx").described(model),
-        "outputs": _json(names),
-        "columns": _json(columns),
-        "design": _json([name for design in model.designs for name in design.names]),
-        "levels": _json({k: v for d in model.designs for k, v in levels_by_column(d).items()}),
-        "figures": _json(figures),
-        "unknown": "error" if unknown == "error" else "nan",
-    }
-
-
-def _own_metadata(given: Mapping[str, Any]) -> dict[str, str]:
-    taken = sorted(set(given) & set(KEYS))
-    if taken:
-        raise OptionError(
-            f"metadata has the keys {listed(taken)}, which crank writes itself. Choose others."
-        )
-    try:
-        return {str(k): v if isinstance(v, str) else _json(v) for k, v in given.items()}
-    except (TypeError, ValueError) as error:
-        raise OptionError(f"metadata cannot be stored: {error}. Allowed: text, JSON.") from error
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value)
