@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from crank.checks import one_of
 from crank.datafiles import Expected, Piece, expected_columns, open_output, open_source
 from crank.errors import DataError, OptionError
+from crank.files import write_text
 from crank.frames.table import Table
 from crank.models.loading import is_onnx
 from crank.progress import PATIENCE
+from crank.records.inputs import inspected, report_of_nothing, require_schema
 
 VALUES = 4_000_000
 """Numbers of a design held at a time: 32 MB."""
@@ -37,11 +39,14 @@ class FileScorer:
         Columns of the design, which bound the rows of a piece.
     score : callable
         From a piece's columns to one number a row.
+    schema : mapping or None
+        The contract of the inputs, if the file has it.
     """
 
     expected: Mapping[str, Expected]
     width: int
     score: Callable[[Any], NDArray[Any]]
+    schema: Mapping[str, Any] | None = None
 
 
 def file_scorer(
@@ -66,6 +71,7 @@ def file_scorer(
         expected_columns(*loaded.designs),
         sum(len(design.names) for design in loaded.designs),
         lambda data: loaded.predict(data, type, unknown=unknown or "error"),
+        loaded.schema(),
     )
 
 
@@ -95,7 +101,8 @@ def _onnx_scorer(model: str | Path, type: str, unknown: str | None) -> FileScore
         else:
             kind = kinds[column.name]["kind"]
             expected[column.name] = Expected(kind if kind in ("boolean", "date") else "number")
-    return FileScorer(expected, len(expected), lambda data: scorer.predict(data, type))
+    score = lambda data: scorer.predict(data, type)  # noqa: E731  # as for JSON models
+    return FileScorer(expected, len(expected), score, scorer.schema)
 
 
 def score_file(
@@ -109,6 +116,7 @@ def score_file(
     marks: frozenset[str] | None = None,
     rows: int | None = None,
     show: bool | None = None,
+    report: str | Path | None = None,
 ) -> int:
     """Score a file piece by piece, in order; the output appears when it is complete.
 
@@ -128,6 +136,9 @@ def score_file(
         Rows of a piece; by default what fits into a bounded amount of memory.
     show : bool, optional
         Whether to show progress; by default on a terminal.
+    report : str or Path, optional
+        Where to write, as JSON, how many values of each column are missing, unknown or out of the
+        range of training.
 
     Returns
     -------
@@ -140,6 +151,8 @@ def score_file(
         )
     size = rows or _piece_rows(scorer)
     done = 0
+    schema = None if report is None else require_schema(scorer.schema)
+    counted = None if schema is None else report_of_nothing(schema)
     with (
         open_source(
             data, scorer.expected, keep=keep, rows=size, delimiter=delimiter, marks=marks
@@ -149,9 +162,13 @@ def score_file(
     ):
         for piece in source.pieces:
             ((_, scores),) = scored_pieces(iter([piece]), scorer.score, data)
+            if schema is not None and counted is not None:
+                counted += inspected(Table.read(piece.data), schema)
             out.write({**piece.kept, name: np.asarray(scores)})
             done += piece.n_rows
             count.update(done)
+    if report is not None and counted is not None:
+        write_text(report, json.dumps(counted.to_dict(), indent=1) + "\n")
     return done
 
 

@@ -160,9 +160,9 @@ def test_sql_goes_to_a_file_or_to_stdout(folder, frame, capsys):
     m = crank.fit(frame, "y ~ x1 + g", max_depth=2, prune=None)
     m.to_json("p.json")
     assert main(["export", "p.json", "--sql", "-", "--dialect", "sqlite"]) == 0
-    assert capsys.readouterr().out == m.to_sql("sqlite") + "\n"
+    assert capsys.readouterr().out == m.to_sql("sqlite", lineage=True) + "\n"
     assert main(["export", "p.json", "--sql", "q.sql", "--table", "t"]) == 0
-    assert (folder / "q.sql").read_text() == m.to_sql("duckdb", table="t") + "\n"
+    assert (folder / "q.sql").read_text() == m.to_sql("duckdb", table="t", lineage=True) + "\n"
 
 
 def test_learners_are_listed(capsys):

@@ -24,7 +24,7 @@ LAYERS = [
     *("rankers", "fitting", "records"),
     *("report", "judging", "export", "models"),
     *("estimators", "datasets", "serve", "monitor", "service", "api", "testing"),
-    *("datafiles", "scoring", "paper", "demo", "cli"),
+    *("datafiles", "scoring", "verification", "paper", "demo", "cli"),
 ]
 HEAVY = [
     "sklearn",

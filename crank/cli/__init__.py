@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from crank._version import __version__
-from crank.cli import demo, drift, evaluate, export, fit, learners, score, serve, summary
+from crank.cli import demo, drift, evaluate, export, fit, learners, score, serve, summary, verify
 from crank.errors import CrankError, OptionError, UnknownLearnerError, not_for_scoring
 
 COMMANDS = {
@@ -25,6 +25,7 @@ COMMANDS = {
     "score": score,
     "serve": serve,
     "export": export,
+    "verify": verify,
     "learners": learners,
     "demo": demo,
 }
@@ -59,8 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 if all went well, 1 after an error, 2 if the command line is wrong, 3 if data have
-        drifted, 129 or 143 after a hangup or a polite kill, 130 after an interrupt, 141 if nobody
-        reads the output any more.
+        drifted or files differ, 129 or 143 after a hangup or a polite kill, 130 after an interrupt,
+        141 if nobody reads the output any more.
     """
     debug = False
     try:

@@ -22,6 +22,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--keep", action="append", default=[], metavar="COLUMN", help="pass a column on; repeatable"
     )
+    command.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write, as JSON, how many values of each column are missing, unknown or out of the "
+        "range of training; - for stdout",
+    )
     add_reading(command)
 
 
@@ -41,4 +47,5 @@ def run(arguments: argparse.Namespace) -> None:
         keep=arguments.keep,
         delimiter=arguments.delimiter,
         marks=marks(arguments),
+        report=arguments.report,
     )

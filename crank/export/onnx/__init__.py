@@ -102,6 +102,7 @@ def to_onnx(
             f"the output: outputs={{{clash[0]!r}: 'crank_{clash[0]}'}}."
         )
     if metadata:
+        own_entries(metadata)  # refuses what cannot be stored
         model = replace(model, metadata={**model.metadata, **metadata})
     written = {
         **entries(model, graph, inputs, names, form, unknown),

@@ -15,6 +15,7 @@ from crank.records.base import ModelRecord
 def commented(text: str, model: ModelRecord, metadata: Mapping[str, Any]) -> str:
     """Put the fingerprint of the model file, its time and its owner's metadata before SQL."""
     if metadata:
+        own_entries(metadata)  # refuses what cannot be stored
         model = replace(model, metadata={**model.metadata, **metadata})
     said = {
         "crank_version": __version__,

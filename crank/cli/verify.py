@@ -1,0 +1,30 @@
+"""``crank verify``: model files give the same scores."""
+
+from __future__ import annotations
+
+import argparse
+
+from crank.cli.shared import DATA, add_csv, marks
+
+HELP = "compare the scores of model files on rows; exit with 3 if they differ"
+DIFFERENT = 3
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    command.add_argument(
+        "models", metavar="MODEL", nargs="+", help="JSON models and ONNX graphs of one model"
+    )
+    command.add_argument("data", metavar="DATA", help=DATA)
+    add_csv(command)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print for every route to a score whether it gives what the first file gives."""
+    from crank.verification import verify
+
+    found = verify(
+        arguments.models, arguments.data, delimiter=arguments.delimiter, marks=marks(arguments)
+    )
+    print(found)
+    return 0 if found.equal else DIFFERENT
