@@ -21,19 +21,8 @@ FORMAT_KEY, FORMAT = "crank_onnx", 2
 """Raised when an older crank would misread a new file; files of older formats stay readable."""
 RESERVED = (
     *("crank_version", "formula", "learner", "criterion", "link", "loss", "members", "outputs"),
-    "columns",
-        "crank_version",
-        "formula",
-        "learner",
-        "criterion",
-        "link",
-        "loss",
-        "members",
-        "outputs",
-        "columns",
-    ),
-    *("design", "levels", "figures", "unknown", "schema", "fingerprint", "created", "versions"),
-    *("data", FORMAT_KEY, KEY),
+    *("columns", "design", "levels", "figures", "unknown", "schema", "fingerprint", "created"),
+    *("versions", "data", FORMAT_KEY, KEY),
 )
 
 
