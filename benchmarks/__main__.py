@@ -37,6 +37,14 @@ def served(small: bool) -> Section:
     return serving.report(small)
 
 
+def boosted(small: bool) -> Section:
+    if importlib.util.find_spec("lightgbm") is None:
+        return ["## Boosting", "", "lightgbm is not installed here."], []
+    from benchmarks import boosting
+
+    return boosting.report(small)
+
+
 SECTIONS: dict[str, Callable[[bool], Section]] = {
     "one_tree": one_tree.report,
     "formula": formula.report,
@@ -46,6 +54,7 @@ SECTIONS: dict[str, Callable[[bool], Section]] = {
     "scaling": scaling.report,
     "metrics": rank_metrics,
     "serving": served,
+    "boosting": boosted,
 }
 
 

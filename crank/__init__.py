@@ -16,7 +16,7 @@ from crank._version import __version__
 
 if TYPE_CHECKING:
     from crank import datasets, errors, metrics, monitor, serve, testing
-    from crank.api import additive, blend, boost, fit, forest, linear
+    from crank.api import additive, blend, boost, distill, fit, forest, linear
     from crank.errors import CrankError
     from crank.estimators import (
         RankingAdditive,
@@ -58,6 +58,7 @@ __all__ = [
     "boost",
     "compare",
     "datasets",
+    "distill",
     "errors",
     "fit",
     "forest",
@@ -91,6 +92,7 @@ _HOME = {
     "blend": "crank.api",
     "boost": "crank.api",
     "compare": "crank.judging.comparison",
+    "distill": "crank.api",
     "fit": "crank.api",
     "forest": "crank.api",
     "from_json": "crank.models.loading",

@@ -124,7 +124,7 @@ def blend(
     Examples
     --------
     >>> import crank
-    >>> sample = crank.datasets.regression(300, p=4, random_state=0).frame
+    >>> sample = crank.datasets.regression(300, p=5, random_state=0).frame
     >>> m = crank.blend(sample, "y ~ .", members=["rank", "linear"])
     >>> m.table()[["member", "left_out"]].shape
     (2, 2)

@@ -84,7 +84,7 @@ LIBRARY: Mapping[str, Recipe] = {
         Recipe("extra-forest", "forest", {"thresholds": "random", "bootstrap": False} | FEW),
         Recipe("forest", "forest", FEW),
         Recipe("linear", "linear", {"penalty": 0.001, "cv": None}),
-        Recipe("additive", "additive", {}),
+        Recipe("additive", "additive", {}, settled=_smoothing),
         Recipe("tree", "tree", {"criterion": "kendall", "learner": "stump"}),
     )
 }

@@ -45,7 +45,7 @@ class RankingBlend(RankingEstimator):
     Examples
     --------
     >>> from crank import RankingBlend, datasets
-    >>> sample = datasets.regression(200, p=3, random_state=0)
+    >>> sample = datasets.regression(200, p=5, random_state=0)
     >>> m = RankingBlend(members=["linear", "tree"]).fit(sample.X, sample.y)
     >>> m.score(sample.X, sample.y) > 0.9
     True

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.soft_ranks import soft_ranks
+from crank.kernels.soft_ranks import soft_derivatives, soft_ranks
 from crank.rankers.booster import BoosterOptions
 from crank.ranks import Ranks
 
@@ -42,11 +44,14 @@ class PairLoss:
     target: Floats
     weight: Floats
 
-    def derivatives(self, score: Floats) -> tuple[Floats, Floats]:
+    def derivatives(self, score: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the first and second derivative of the loss in each row's score."""
-        ranks, slopes = soft_ranks(score, self.weight)
-        scale = self.weight / len(score)
-        return (ranks - self.target) * scale, np.maximum(slopes * scale, LEAST_SLOPE)
+        return soft_derivatives(score, self.weight, self.target, self.scale, LEAST_SLOPE)
+
+    @cached_property
+    def scale(self) -> Floats:
+        """Weight of each row over the number of rows."""
+        return np.asarray(self.weight / len(self.weight))
 
 
 def pair_loss(ranks: Ranks, kappa: float) -> PairLoss:

@@ -28,7 +28,7 @@ class BlendModel(RankingModel, BlendRecord):
     Examples
     --------
     >>> import crank
-    >>> sample = crank.datasets.regression(200, p=3, random_state=0).frame
+    >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
     >>> m = crank.blend(sample, "y ~ .", members=["linear", "tree"])
     >>> sorted(member.name for member in m.members)[0]
     'linear'

@@ -27,7 +27,7 @@ def plot_rounds(model: BoosterRecord, *, ax: Axes | None = None) -> Axes:
     --------
     >>> import crank
     >>> from matplotlib.figure import Figure
-    >>> sample = crank.datasets.regression(200, p=3, random_state=0).frame
+    >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
     >>> m = crank.boost(sample, "y ~ .", max_rounds=20, cv=2)
     >>> print(m.plot_rounds(ax=Figure().subplots()).get_xlabel())
     rounds
