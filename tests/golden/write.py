@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,15 @@ MODELS = {
         {"n_trees": 8, "min_samples_leaf": 12, "max_depth": 4},
     ),
     "forest-logistic": ("y ~ z + k", {"n_trees": 3, "learner": "logistic", "max_depth": 2}),
+    "additive": ("y ~ s(z) + h", {"smoothing": 1.0}),
+    "booster": (
+        "y ~ x + log(z) + g + flag",
+        {"rounds": 6, "params": {"num_leaves": 4, "min_data_per_group": 5}},
+    ),
+    "blend": (
+        "y ~ z + h",
+        {"members": {"linear": None, "few": partial(crank.boost, rounds=4)}, "cv": 2},
+    ),
     "sklearn-linear": ("y ~ z + k", {"learner": SklearnLearner(LogisticRegression())}),
     "sklearn-forest": (
         "y ~ z + k + h",
@@ -85,10 +95,11 @@ def main(folder: str, *names: str) -> None:
         training = frame
         if name == "stump-functions":
             training = frame.assign(h=pd.Categorical(frame["h"], ["v", "u"], ordered=True))
-        if name.startswith("linear"):
-            m = crank.linear(training, formula, **options)
-        elif name.startswith("forest"):
-            m = crank.forest(training, formula, **options)
+        verbs = {"linear": crank.linear, "additive": crank.additive, "forest": crank.forest}
+        verbs |= {"booster": crank.boost, "blend": crank.blend}
+        verb = verbs.get(name.split("-")[0])
+        if verb is not None:
+            m = verb(training, formula, **options)
         else:
             m = crank.fit(training, formula, **{"max_depth": 3, "prune": None, "cv": 5} | options)
         m.to_json(target / f"{name}.json")
