@@ -55,7 +55,7 @@ class RankingForest(LearnerEstimator):
     >>> train, test = datasets.paper_sample()
     >>> forest = RankingForest(n_trees=50, random_state=0).fit(train.X, train.y)
     >>> round(forest.score(test.X, test.y), 2)
-    0.99
+    1.0
     """
 
     def __init__(

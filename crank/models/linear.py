@@ -147,7 +147,7 @@ class LinearModel(DesignedModel, LinearRecord):
         >>> m = crank.linear(sample, "y ~ x1 + x2 + x3")
         >>> m.hypothesis("x1 = x2")[["hypothesis", "estimate", "z", "pvalue"]].round(2)
           hypothesis  estimate     z  pvalue
-        0    x1 = x2      -0.1 -0.25     0.8
+        0    x1 = x2      -0.1 -0.29    0.77
         """
         from crank.report.hypotheses import hypothesis
 
