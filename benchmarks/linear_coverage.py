@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.fitting.linear import fit_linear
+from crank.metrics.student import quantile
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.ranks import rank
 
@@ -43,7 +44,9 @@ def coverage(n: int, samples: int, *, ties: bool, weighted: bool, truth: Floats)
         X, y = drawn(rng, n, ties=ties)
         w = rng.uniform(0.5, 2.0, n) if weighted else None
         found = fitted(X, y, w)
-        hits += np.abs(found.coef - truth) <= 1.959964 * found.std_error
+        left = n - len(truth) - 1  # as in LinearRecord.vcov_corrected and error_df
+        reach = quantile(0.975, left) * n / left
+        hits += np.abs(found.coef - truth) <= reach * found.std_error
     return hits / samples
 
 

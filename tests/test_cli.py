@@ -18,7 +18,7 @@ import pytest
 import crank
 from crank import cli, scoring
 from crank.cli import export, main, score
-from crank.export.sql.tree import DIALECTS
+from crank.export.sql.dialects import DIALECTS
 from crank.rankers.linear import LinearRanker
 from crank.rankers.tree import TreeRanker
 

@@ -9,7 +9,7 @@ import pytest
 
 import crank
 from crank.errors import DataError, OptionError
-from crank.export.sql.tree import DIALECTS
+from crank.export.sql.dialects import DIALECTS
 from crank.growing.rule import Split
 from crank.plugins.base import NotExportableError
 from crank.plugins.stump import StumpRule

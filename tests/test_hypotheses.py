@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy import stats
 
 import crank
-from crank.errors import MissingExtraError, OptionError
+from crank.errors import DataError, MissingExtraError, OptionError
 from crank.kernels.links import LINKS
 
 
@@ -21,13 +22,15 @@ def model() -> crank.LinearModel:
 
 
 def test_one_equation_is_a_contrast(model: crank.LinearModel) -> None:
-    b, V = model.ranker.coef[:3], model.ranker.vcov[:3, :3]
+    b, V = model.ranker.coef[:3], model.vcov().to_numpy()[:3, :3]
     row = model.hypothesis("x1 = 2 * x3 + 1").iloc[0]
     L = np.array([1.0, 0.0, -2.0])
     assert row["estimate"] == pytest.approx(L @ b)
     assert row["std_error"] == pytest.approx(np.sqrt(L @ V @ L))
-    assert row["z"] == pytest.approx((L @ b - 1.0) / np.sqrt(L @ V @ L))
-    assert row["chi2"] == pytest.approx(row["z"] ** 2)
+    assert row["t"] == pytest.approx((L @ b - 1.0) / np.sqrt(L @ V @ L))
+    assert row["F"] == pytest.approx(row["t"] ** 2)
+    assert row["df_error"] == 196
+    assert row["pvalue"] == pytest.approx(2.0 * stats.t.sf(abs(row["t"]), 196))
     zero = model.hypothesis("x3 = 0").iloc[0]
     assert zero["pvalue"] == pytest.approx(
         model.coefficients().set_index("term").loc["x3", "pvalue"]
@@ -36,9 +39,10 @@ def test_one_equation_is_a_contrast(model: crank.LinearModel) -> None:
 
 def test_several_equations_are_tested_together(model: crank.LinearModel) -> None:
     row = model.hypothesis("x1 = 0, log(x2 + 1) = 0, x3 = 0").iloc[0]
-    b, V = model.ranker.coef[:3], model.ranker.vcov[:3, :3]
-    assert row["df"] == 3
-    assert row["chi2"] == pytest.approx(b @ np.linalg.solve(V, b))
+    b, V = model.ranker.coef[:3], model.vcov().to_numpy()[:3, :3]
+    assert (row["df"], row["df_error"]) == (3, 194)
+    assert row["F"] == pytest.approx(b @ np.linalg.solve(V, b) * 194 / (196 * 3))
+    assert row["pvalue"] == pytest.approx(stats.f.sf(row["F"], 3, 194))
     assert "estimate" not in row
 
 
@@ -52,6 +56,9 @@ def test_what_is_no_hypothesis_is_said(model: crank.LinearModel) -> None:
     for asked in (lambda: lasso.hypothesis("x1 = 0"), lasso.adjusted):
         with pytest.raises(OptionError, match="terms of a lasso cannot be tested"):
             asked()
+    few = crank.linear(frame[:6], "y ~ .", penalty=0.1, cv=None)
+    with pytest.raises(DataError, match="6 independent observations and 5 coefficients, too few"):
+        few.hypothesis("x1 = 0")
 
 
 def test_p_values_are_adjusted_for_their_number(model: crank.LinearModel) -> None:

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -18,7 +19,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import crank
 from crank import RankingLinear
 from crank.cli import main
-from crank.errors import CrankError, DataError, ModelFileError, NotExportableError, OptionError
+from crank.errors import CrankError, DataError, ModelFileError, OptionError
 from crank.export.json.rules import difference
 from crank.export.json.text import fingerprint
 from crank.fitting import linear as fitting
@@ -204,8 +205,28 @@ def test_intervals_cover():
         X = rng.normal(size=(150, 2))
         y = X @ truth + rng.gumbel(size=150)  # differences of Gumbel noise are logistic
         found = fitted(X, y)
-        hits.append(np.abs(found.coef - truth) <= 1.96 * found.std_error)
-    assert (np.mean(hits, axis=0) > 0.89).all()
+        reach = stats.t.ppf(0.975, 147) * 150 / 147
+        hits.append(np.abs(found.coef - truth) <= reach * found.std_error)
+    assert (np.mean(hits, axis=0) > 0.91).all()
+
+
+def test_small_samples_have_wider_intervals_and_tiny_ones_none(toy: pd.DataFrame) -> None:
+    """Groups count as rows do; the sandwich itself stays available."""
+    frame = toy.assign(who=np.arange(240) % 12)
+    m = crank.linear(frame, "y ~ x1 + x2", groups="who", cv=None)
+    assert (m.n_units, m.error_df) == (12, 9)
+    ratio = m.vcov().to_numpy() / m.vcov(corrected=False).to_numpy()
+    np.testing.assert_allclose(ratio, (12 / 9) ** 2)
+    reach = (m.coefficients()["ci_high"] - m.coefficients()["estimate"]).to_numpy()
+    np.testing.assert_allclose(reach, stats.t.ppf(0.975, 9) * m.coefficients()["std_error"])
+    assert "Student's t with 9 degrees of freedom" in str(m.summary())
+    few = crank.linear(frame, "y ~ x1 + x2 + g + flag", groups=frame["who"] // 3, cv=None)
+    assert few.coefficients()["estimate"].notna().all()
+    assert few.coefficients()[["std_error", "t", "pvalue", "ci_low"]].isna().all(axis=None)
+    assert few.anova()[["F", "pvalue"]].isna().all(axis=None)
+    assert few.vcov(corrected=False).notna().all(axis=None)
+    said = "no standard errors: 4 groups are too few for 5 degrees of freedom"
+    assert said in str(few.summary())
 
 
 def test_normal_errors_have_the_probit_link():
@@ -315,8 +336,6 @@ def test_messages_say_what_and_what_to_do(toy):
         m.importance("iauc")
     with pytest.raises(DataError, match="'x1' is missing in 1 of 1 rows, and a linear ranker"):
         m.predict({"x1": [np.nan], "g": ["a"]})
-    with pytest.raises(NotExportableError, match="cannot be written as sql"):
-        m.to_sql()
 
 
 def test_fits_that_do_not_settle_say_so(monkeypatch):
@@ -347,8 +366,13 @@ def test_a_formula_makes_the_columns(model, toy):
     table = model.coefficients()
     assert table["term"].tolist() == ["x1", "log(x2)", "g[T.b]", "g[T.c]", "flag"]
     np.testing.assert_allclose(table["estimate"], coef, rtol=1e-8)
-    np.testing.assert_allclose(table["std_error"], np.sqrt(np.diagonal(vcov)), rtol=1e-8)
-    np.testing.assert_allclose(model.vcov(), vcov, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(model.vcov(corrected=False), vcov, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(model.vcov(), vcov * (240 / 234) ** 2, rtol=1e-6, atol=1e-12)
+    errors = np.sqrt(np.diagonal(vcov)) * 240 / 234
+    np.testing.assert_allclose(table["std_error"], errors, rtol=1e-8)
+    np.testing.assert_allclose(table["t"], coef / errors, rtol=1e-8)
+    np.testing.assert_allclose(table["pvalue"], 2.0 * stats.t.sf(abs(table["t"]), 234), rtol=1e-7)
+    np.testing.assert_allclose(table["ci_high"], coef + stats.t.ppf(0.975, 234) * errors, rtol=1e-7)
     np.testing.assert_allclose(table["odds_low"], np.exp(table["ci_low"]))
     score = model.predict(toy)
     np.testing.assert_allclose(score, (X - X.mean(axis=0)) @ coef, rtol=1e-7, atol=1e-9)
@@ -414,11 +438,14 @@ def test_terms_are_tested_by_walds_statistic(model, toy):
     tests = model.anova().set_index("term")
     assert tests["df"].to_dict() == {"x1": 1, "log(x2)": 1, "g": 2, "flag": 1}
     z = model.coefficients().set_index("term")
-    np.testing.assert_allclose(tests.loc["x1", "chi2"], z.loc["x1", "z"] ** 2)
+    np.testing.assert_allclose(tests.loc["x1", "F"], z.loc["x1", "t"] ** 2)
     np.testing.assert_allclose(tests.loc["flag", "pvalue"], z.loc["flag", "pvalue"])
     columns = ["g[T.b]", "g[T.c]"]
     b, V = z.loc[columns, "estimate"], model.vcov().loc[columns, columns]
-    np.testing.assert_allclose(tests.loc["g", "chi2"], b @ np.linalg.inv(V) @ b)
+    assert tests["df_error"].to_dict() == {"x1": 234, "log(x2)": 234, "g": 233, "flag": 234}
+    F = b @ np.linalg.inv(V) @ b * 233 / (234 * 2)
+    np.testing.assert_allclose(tests.loc["g", "F"], F)
+    np.testing.assert_allclose(tests.loc["g", "pvalue"], stats.f.sf(F, 2, 233))
     small = crank.linear(toy, "y ~ x1 + log(x2)")
     for result in (model.anova(small), small.anova(model)):
         assert result["term"].tolist() == ["g + flag"]

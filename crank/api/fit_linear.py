@@ -113,9 +113,9 @@ def linear(
     >>> m = crank.linear(sample, "y ~ x1 + x2 + x3")
     >>> m.coefficients().round(2)[["term", "estimate", "std_error", "odds"]]
       term  estimate  std_error   odds
-    0   x1      2.58       0.29  13.23
-    1   x2      2.68       0.30  14.60
-    2   x3      0.34       0.25   1.40
+    0   x1      2.58       0.30  13.23
+    1   x2      2.68       0.31  14.60
+    2   x3      0.34       0.26   1.40
     """
     if random_state is None:
         random_state = drawn_seed()

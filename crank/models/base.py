@@ -225,7 +225,7 @@ class RankingModel(ModelRecord):
         return to_onnx(self, path, **options)
 
     def to_sql(self, dialect: str = "duckdb", **options: Any) -> str:
-        """Write the model as SQL, if its kind has such a form; see `crank.export.sql.tree`.
+        """Write the model as SQL, if its kind has such a form; see `crank.export.sql`.
 
         With ``lineage=True`` or ``metadata=`` a comment before it says which model it is.
         """

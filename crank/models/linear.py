@@ -89,10 +89,14 @@ class LinearModel(DesignedModel, LinearRecord):
     def coefficients(self, *, alpha: float = 0.05) -> pd.DataFrame:
         """Return a row for each column of the design, missing where it has no coefficient.
 
-        Columns: term, estimate, std_error, z, pvalue, ci_low, ci_high; with the logit link odds,
+        Columns: term, estimate, std_error, t, pvalue, ci_low, ci_high; with the logit link odds,
         odds_low and odds_high: the odds that of two rows that differ by one unit of the column
         and in nothing else, the one with more ranks above. With the probit link probability,
         probability_low and probability_high say the same.
+
+        Standard errors have a factor for small samples, n / (n − p − 1) for n rows, or groups, and
+        p coefficients; p-values and intervals are those of Student's t with n − p − 1 degrees of
+        freedom. All are missing where that is not above 0.
 
         Parameters
         ----------
@@ -120,11 +124,18 @@ class LinearModel(DesignedModel, LinearRecord):
 
         return plot_path(self, **options)
 
-    def vcov(self) -> pd.DataFrame:
-        """Return the covariance of the coefficients, by the columns' names."""
+    def vcov(self, *, corrected: bool = True) -> pd.DataFrame:
+        """Return the covariance of the coefficients, by the columns' names.
+
+        Parameters
+        ----------
+        corrected : bool
+            Whether to correct for small samples, as the standard errors of `coefficients` are:
+            False gives the sandwich formula itself.
+        """
         from crank.report.coefficients import vcov
 
-        return vcov(self)
+        return vcov(self, corrected=corrected)
 
     def hypothesis(self, text: str) -> pd.DataFrame:
         """Test equations between coefficients by Wald's statistic; needs the extra ``stats``.
@@ -137,17 +148,17 @@ class LinearModel(DesignedModel, LinearRecord):
         Returns
         -------
         DataFrame
-            One row: hypothesis, df, chi2, pvalue; for one equation also estimate (its left side
-            less the coefficients on the right), std_error and z.
+            One row: hypothesis, df, df_error, F, pvalue; for one equation also estimate (its left
+            side less the coefficients on the right), std_error and t.
 
         Examples
         --------
         >>> import crank
         >>> sample = crank.datasets.regression(300, p=5, noise=1.0, random_state=0).frame
         >>> m = crank.linear(sample, "y ~ x1 + x2 + x3")
-        >>> m.hypothesis("x1 = x2")[["hypothesis", "estimate", "z", "pvalue"]].round(2)
-          hypothesis  estimate     z  pvalue
-        0    x1 = x2      -0.1 -0.29    0.77
+        >>> m.hypothesis("x1 = x2")[["hypothesis", "estimate", "t", "pvalue"]].round(2)
+          hypothesis  estimate     t  pvalue
+        0    x1 = x2      -0.1 -0.28    0.78
         """
         from crank.report.hypotheses import hypothesis
 
@@ -165,7 +176,7 @@ class LinearModel(DesignedModel, LinearRecord):
         Returns
         -------
         DataFrame
-            Columns term, estimate, std_error, z, pvalue, adjusted.
+            Columns term, estimate, std_error, t, pvalue, adjusted.
         """
         from crank.report.hypotheses import adjusted
 
@@ -184,7 +195,8 @@ class LinearModel(DesignedModel, LinearRecord):
         Returns
         -------
         DataFrame
-            Columns term, df, chi2, pvalue.
+            Columns term, df, df_error, F, pvalue: Hotelling's T² with the covariance of `vcov`,
+            for one coefficient the square of its t.
         """
         from crank.report.coefficients import nested_test, term_tests
 

@@ -106,7 +106,8 @@ class LinearRanker(Ranker):
     coef : ndarray of shape (p,)
         NaN for columns that were left out: constant ones, and linear combinations of others.
     vcov : ndarray of shape (p, p)
-        Covariance of the coefficients, NaN like them; all NaN under a lasso.
+        Covariance of the coefficients by the sandwich formula, without a correction for small
+        samples; NaN like them, and all NaN under a lasso.
     centre : ndarray of shape (p,)
         Mean of each column in training.
     covariance : ndarray of shape (p, p)
@@ -150,8 +151,13 @@ class LinearRanker(Ranker):
 
     @cached_property
     def std_error(self) -> NDArray[np.float64]:
-        """Standard errors of the coefficients."""
+        """Standard errors of the coefficients, without a correction for small samples."""
         return np.asarray(np.sqrt(np.diagonal(self.vcov)))
+
+    @property
+    def total_freedom(self) -> float:
+        """Degrees of freedom of the fit: one for each coefficient."""
+        return float(np.count_nonzero(self.estimated))
 
     @cached_property
     def spread(self) -> NDArray[np.float64]:

@@ -51,6 +51,7 @@ KINDS: dict[str, Kind] = {
             "report": "crank.report.linear",
             "json": "crank.export.json.linear",
             "onnx": "crank.export.onnx.linear",
+            "sql": "crank.export.sql.linear",
         },
     ),
     "additive": Kind(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crank.frames.profile import BINS, ColumnProfile
 from crank.rankers.linear import LinearOptions, LinearRanker
@@ -35,6 +38,27 @@ class LinearRecord(DesignedRecord):
         """Columns without a coefficient: constant, or a combination of earlier ones."""
         found = zip(self.design.names, self.ranker.estimated.tolist(), strict=True)
         return tuple(name for name, estimated in found if not estimated)
+
+    @property
+    def n_units(self) -> int:
+        """Independent observations: groups if errors are clustered, else rows."""
+        groups = self.ranker.n_groups
+        return self.training.n if groups is None else groups
+
+    @property
+    def error_df(self) -> float:
+        """Degrees of freedom of standard errors; NaN if there are too few observations."""
+        left = self.n_units - self.ranker.total_freedom - 1.0
+        return left if left > 0.0 else math.nan
+
+    @cached_property
+    def vcov_corrected(self) -> NDArray[np.float64]:
+        """Covariance of the coefficients, corrected for small samples.
+
+        Without one observation the information is smaller, and standard errors larger by the
+        factor n / (n − p − 1): theory §9.
+        """
+        return self.ranker.vcov * (self.n_units / self.error_df) ** 2
 
     @property
     def score_profile(self) -> ColumnProfile:

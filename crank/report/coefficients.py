@@ -17,23 +17,25 @@ from crank.records.linear import LinearRecord
 
 ODDS = {"logit": "odds", "probit": "probability"}
 """What one unit of a column changes, by link: odds, or a probability."""
+TESTED = ["term", "df", "df_error", "F", "pvalue"]
+"""Columns of a table of tests."""
 
 
 def coefficients(model: LinearRecord, alpha: float = 0.05) -> pd.DataFrame:
     """Tabulate the coefficients; see `LinearModel.coefficients`."""
     check_alpha(alpha)
-    ranker, link = model.ranker, model.options.link
-    estimate, se = ranker.coef, ranker.std_error
-    reach = quantile(1.0 - alpha / 2.0, math.inf) * se
+    link, df = model.options.link, model.error_df
+    estimate, se = model.ranker.coef, np.sqrt(np.diagonal(model.vcov_corrected))
+    reach = (math.nan if math.isnan(df) else quantile(1.0 - alpha / 2.0, df)) * se
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = estimate / se
+        t = estimate / se
     table = pd.DataFrame(
         {
             "term": model.design.names,
             "estimate": estimate,
             "std_error": se,
-            "z": z,
-            "pvalue": [math.nan if math.isnan(t) else two_sided(t, math.inf) for t in z.tolist()],
+            "t": t,
+            "pvalue": [math.nan if math.isnan(each) else two_sided(each, df) for each in t],
             "ci_low": estimate - reach,
             "ci_high": estimate + reach,
         }
@@ -51,17 +53,18 @@ def one_unit(difference: NDArray[np.float64], link: str) -> NDArray[np.float64]:
     return LINKS[link].probability(difference)
 
 
-def vcov(model: LinearRecord) -> pd.DataFrame:
+def vcov(model: LinearRecord, *, corrected: bool = True) -> pd.DataFrame:
     """Tabulate the covariance of the coefficients; see `LinearModel.vcov`."""
     names = list(model.design.names)
-    return pd.DataFrame(model.ranker.vcov, index=names, columns=names)
+    found = model.vcov_corrected if corrected else model.ranker.vcov
+    return pd.DataFrame(found, index=names, columns=names)
 
 
 def term_tests(model: LinearRecord) -> pd.DataFrame:
     """Test each term of the formula given all others."""
     terms = np.array(model.design.terms, dtype=object)
     rows = [(term, *wald(model, terms == term)) for term in dict.fromkeys(terms)]
-    return pd.DataFrame(rows, columns=["term", "df", "chi2", "pvalue"])
+    return pd.DataFrame(rows, columns=TESTED)
 
 
 def nested_test(model: LinearRecord, other: LinearRecord) -> pd.DataFrame:
@@ -85,7 +88,7 @@ def nested_test(model: LinearRecord, other: LinearRecord) -> pd.DataFrame:
     tested = np.isin(np.array(large.design.names), new)
     terms = dict.fromkeys(np.array(large.design.terms, dtype=object)[tested])
     rows = [(" + ".join(terms), *wald(large, tested))]
-    return pd.DataFrame(rows, columns=["term", "df", "chi2", "pvalue"])
+    return pd.DataFrame(rows, columns=TESTED)
 
 
 def _columns(model: LinearRecord) -> Sequence[str]:
@@ -102,25 +105,48 @@ def refuse_lasso(model: LinearRecord) -> None:
         )
 
 
-def wald(model: LinearRecord, columns: NDArray[np.bool_]) -> tuple[int, float, float]:
+def wald(model: LinearRecord, columns: NDArray[np.bool_]) -> tuple[int, float, float, float]:
     """Test whether the coefficients of some columns are all 0.
 
     Returns
     -------
     df : int
         How many of them can be told apart.
-    chi2, pvalue : float
-        NaN if there is none.
+    df_error, F, pvalue : float
+        NaN if there is none, or there are too few rows.
     """
-    from scipy.special import chdtrc
-
     refuse_lasso(model)
     tested = np.flatnonzero(columns & model.ranker.estimated)
     estimate = model.ranker.coef[tested] * model.ranker.spread[tested]
     scale = np.outer(model.ranker.spread[tested], model.ranker.spread[tested])
-    spread = model.ranker.vcov[np.ix_(tested, tested)] * scale
-    df = int(np.linalg.matrix_rank(spread, hermitian=True)) if len(tested) else 0
-    if df == 0:
-        return 0, math.nan, math.nan
-    chi2 = float(estimate @ np.linalg.pinv(spread, hermitian=True) @ estimate)
-    return df, chi2, max(float(chdtrc(df, chi2)), SMALLEST)
+    spread = model.vcov_corrected[np.ix_(tested, tested)] * scale
+    if not len(tested) or not np.isfinite(spread).all():
+        return len(tested), math.nan, math.nan, math.nan
+    df = int(np.linalg.matrix_rank(spread, hermitian=True))
+    distance = float(estimate @ np.linalg.pinv(spread, hermitian=True) @ estimate)
+    return df, *hotelling(distance, df, model.error_df)
+
+
+def hotelling(distance: float, df: int, error_df: float) -> tuple[float, float, float]:
+    """Test a squared distance in units of an estimated covariance by Hotelling's T².
+
+    Returns
+    -------
+    df_error, F, pvalue : float
+        With one degree of freedom F is the square of Student's t; NaN where there are too few
+        rows for so many at once.
+
+    Examples
+    --------
+    >>> hotelling(4.0, 1, 30.0)[:2], round(hotelling(4.0, 1, 30.0)[2], 4)
+    ((30.0, 4.0), 0.0546)
+    >>> hotelling(4.0, 3, 2.0)
+    (nan, nan, nan)
+    """
+    from scipy.special import fdtrc
+
+    left = error_df - df + 1.0
+    if df == 0 or not left > 0.0:
+        return math.nan, math.nan, math.nan
+    F = distance * left / (error_df * df)
+    return left, F, max(float(fdtrc(df, left, F)), SMALLEST)

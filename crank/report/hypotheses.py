@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from crank.checks import one_of
-from crank.errors import OptionError, listed, require
-from crank.metrics.student import SMALLEST, two_sided
+from crank.errors import DataError, OptionError, listed, require
 from crank.records.linear import LinearRecord
-from crank.report.coefficients import coefficients, refuse_lasso
+from crank.report.coefficients import coefficients, hotelling, refuse_lasso
 
 METHODS = {
     "holm": "holm",
@@ -30,7 +29,6 @@ def hypothesis(model: LinearRecord, text: str) -> pd.DataFrame:
     """Test equations between coefficients; see `LinearModel.hypothesis`."""
     require("statsmodels", "stats")
     from patsy import DesignInfo, PatsyError
-    from scipy.special import chdtrc
 
     refuse_lasso(model)
     known = model.ranker.estimated
@@ -44,7 +42,12 @@ def hypothesis(model: LinearRecord, text: str) -> pd.DataFrame:
             f"coefficients, such as 'x1 = x2' or 'x1 = 0, x2 = 0'. Coefficients: {listed(names)}."
         ) from None
     L, value = np.asarray(found.coefs, dtype=np.float64), np.ravel(found.constants)
-    coef, vcov = model.ranker.coef[known], model.ranker.vcov[np.ix_(known, known)]
+    coef, vcov = model.ranker.coef[known], model.vcov_corrected[np.ix_(known, known)]
+    if not np.isfinite(vcov).all():
+        raise DataError(
+            f"there are {model.n_units} independent observations and {len(names)} coefficients, "
+            "too few for standard errors. Leave terms out, or use more rows."
+        )
     off, spread = L @ coef - value, L @ vcov @ L.T
     df = int(np.linalg.matrix_rank(spread, hermitian=True))
     if df < len(L):
@@ -52,13 +55,13 @@ def hypothesis(model: LinearRecord, text: str) -> pd.DataFrame:
             f"hypothesis {text!r} is not allowed: its equations depend on each other. Leave out "
             "those that follow from the others."
         )
-    chi2 = float(off @ np.linalg.solve(spread, off))
-    row: dict[str, object] = {"hypothesis": text, "df": df, "chi2": chi2}
-    row["pvalue"] = max(float(chdtrc(df, chi2)), SMALLEST)
+    distance = float(off @ np.linalg.solve(spread, off))
+    names_of_test = ("df_error", "F", "pvalue")
+    tested = dict(zip(names_of_test, hotelling(distance, df, model.error_df), strict=True))
+    row: dict[str, object] = {"hypothesis": text, "df": df} | tested
     if df == 1:  # one equation has a size and a direction
         se = math.sqrt(float(spread[0, 0]))
-        row |= {"estimate": float((L @ coef)[0]), "std_error": se, "z": float(off[0]) / se}
-        row["pvalue"] = two_sided(float(off[0]) / se, math.inf)
+        row |= {"estimate": float((L @ coef)[0]), "std_error": se, "t": float(off[0]) / se}
     return pd.DataFrame([row])
 
 
@@ -69,7 +72,7 @@ def adjusted(model: LinearRecord, method: str = "holm") -> pd.DataFrame:
 
     refuse_lasso(model)
     one_of("method", method, METHODS)
-    table = coefficients(model)[["term", "estimate", "std_error", "z", "pvalue"]].copy()
+    table = coefficients(model)[["term", "estimate", "std_error", "t", "pvalue"]].copy()
     table["adjusted"] = math.nan
     known = table["pvalue"].notna()
     if known.any():

@@ -28,7 +28,7 @@ READING = {
 }
 SHOWN = {
     "std_error": "std.error",
-    "pvalue": "P>|z|",
+    "pvalue": "P>|t|",
     "odds": "exp(estimate)",
     "probability": "P(above)",
 }
@@ -128,7 +128,7 @@ def summary(model: LinearRecord) -> Summary:
     if model.ranker.path is not None:
         sections.insert(2, penalty_section(model))
     if not model.options.l1_ratio and len(set(model.design.terms)) < len(model.design.terms):
-        tests = term_tests(model).rename(columns={"pvalue": "P>chi2"})
+        tests = term_tests(model).rename(columns={"df_error": "df.error", "pvalue": "P>F"})
         sections.append(Section("Terms (Wald tests)", table=tests))
     sections.append(fit_section(figure_rows(model)))
     sections.append(
@@ -158,9 +158,21 @@ def coefficient_section(model: LinearRecord) -> Section:
         return Section("Coefficients", tuple(lines), table=shown if len(used) else None, note=note)
     shown = table[model.ranker.estimated].drop(columns=["ci_low", "ci_high"])
     shown = shown.rename(columns=SHOWN | {f"{unit}_low": "2.5%", f"{unit}_high": "97.5%"})
+    note += f" {_errors(model)}"
     if model.ranker.penalty:
         note += " The penalty shrinks estimates towards 0; their errors do not count that bias."
     return Section("Coefficients", tuple(lines), table=shown, note=note)
+
+
+def _errors(model: LinearRecord) -> str:
+    """Say what standard errors stand on."""
+    if not math.isnan(model.error_df):
+        return f"Student's t with {model.error_df:.4g} degrees of freedom."
+    what = "rows" if model.ranker.n_groups is None else "groups"
+    return (
+        f"There are no standard errors: {model.n_units} {what} are too few for "
+        f"{model.ranker.total_freedom:.4g} degrees of freedom of the fit."
+    )
 
 
 def penalty_section(model: LinearRecord) -> Section:

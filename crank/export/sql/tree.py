@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -12,9 +11,9 @@ from crank.blame import blamed
 from crank.checks import one_of
 from crank.design.factors import Codes, Number
 from crank.design.spec import DesignSpec
-from crank.errors import DataError, OptionError
 from crank.export.onnx.inputs import single_column
-from crank.frames.columns import LARGEST_WHOLE, Kind, LevelValue
+from crank.export.sql.dialects import DIALECTS, Dialect, is_large, selected
+from crank.frames.columns import Kind, LevelValue
 from crank.growing.rule import Split
 from crank.growing.tree import Node
 from crank.kernels.column_tests import ColumnTest
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 TYPES = TreeRanker.predictions
 ALL, NONE = "1 = 1", "1 = 0"
-MOST_DIGITS = 15
-"""A decimal of so many digits is read exactly by every database; SQLite may round longer ones."""
 
 
 class Plain(NamedTuple):
@@ -36,81 +33,6 @@ class Plain(NamedTuple):
     name: str
     kind: Kind
     levels: tuple[LevelValue, ...] | None
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """What differs between databases.
-
-    Attributes
-    ----------
-    double, literal : str
-        How a value becomes a double, and how a number is written as one.
-    nan : str or None
-        NaN, where the database has it.
-    quote : str
-        Around names.
-    """
-
-    double: str
-    literal: str
-    nan: str | None
-    quote: str = '"'
-
-    def name(self, text: str) -> str:
-        """Quote an identifier."""
-        return self.quote + _writable(text).replace(self.quote, self.quote * 2) + self.quote
-
-    def text(self, value: str) -> str:
-        """Quote a text."""
-        return "'" + _writable(value).replace("'", "''") + "'"
-
-    def number(self, value: float) -> str:
-        """Write a double so that the database reads the same double."""
-        return self.literal.format(repr(value))
-
-    def as_double(self, name: str, kind: Kind) -> str:
-        """Read a column as the double that Python compares."""
-        quoted = self.name(name)
-        return self.double.format(f"{quoted}::int" if kind == "boolean" else quoted)
-
-
-class DuckDB(Dialect):
-    """DuckDB: a number without an exponent is a decimal, which rounds when it becomes a double."""
-
-    def number(self, value: float) -> str:
-        """Write the number with an exponent."""
-        written = repr(value)
-        return written if "e" in written else f"{written}e0"
-
-
-class SQLite(Dialect):
-    """SQLite: no NaN, no truth values, and long decimals may be read one unit off."""
-
-    def number(self, value: float) -> str:
-        """Write a short decimal as it is, any other number as a fraction of whole numbers."""
-        digits = f"{value:.{MOST_DIGITS}g}"
-        if float(digits) == value and (value == 0.0 or 1e-5 < abs(value) < 1e15):
-            return digits if any(c in digits for c in ".e") else f"{digits}.0"
-        numerator, denominator = value.as_integer_ratio()
-        twos = (numerator & -numerator).bit_length() - 1
-        written = self.double.format(numerator >> twos)
-        for sign, power in (("*", twos), ("/", denominator.bit_length() - 1)):
-            for step in [62] * (power // 62) + [power % 62] * (power % 62 > 0):
-                written += f" {sign} {self.double.format(2**step)}"
-        return f"({written})"
-
-    def as_double(self, name: str, kind: Kind) -> str:
-        """Read a column as a double."""
-        return self.double.format(self.name(name))
-
-
-DIALECTS: Mapping[str, Dialect] = {
-    "duckdb": DuckDB("{}::DOUBLE", "{}", "'NaN'::DOUBLE"),
-    "postgres": Dialect("{}::float8", "{}::float8", "'NaN'::float8"),
-    # in SQLite a double-quoted name that is no column silently becomes a text
-    "sqlite": SQLite("CAST({} AS REAL)", "{}", None, "`"),
-}
 
 
 def to_sql(
@@ -157,13 +79,7 @@ def to_sql(
     else:
         values = [writer.dialect.number(float(v)) for v in model.ranker.leaf_values(type)]
     expression = writer.node(0, values, "\n")
-    if table is None:
-        return expression
-    parts = [table] if isinstance(table, str) else list(table)
-    if not parts or not all(parts):
-        raise OptionError(f"table is {table!r}. Allowed: a name, or the parts of a qualified name.")
-    source = ".".join(writer.dialect.name(part) for part in parts)
-    return f"SELECT *, {expression} AS {writer.dialect.name(type)}\nFROM {source}"
+    return selected(expression, writer.dialect, table, type)
 
 
 class _Writer:
@@ -199,7 +115,7 @@ class _Writer:
                 levels=None if rule.levels is None else rule.levels[::-1],
                 missing_left=not rule.missing_left,
             )
-        if column.levels and any(_is_large(level) for level in column.levels):
+        if column.levels and any(is_large(level) for level in column.levels):
             raise _refused(node, f"levels of {column.name!r} are whole numbers beyond 2^53")
         return self.among(rule, column) if column.levels else self.compared(rule, column)
 
@@ -232,11 +148,6 @@ class _Writer:
         return f"{x} IN ({left})" if left else NONE
 
 
-def _is_large(level: LevelValue) -> bool:
-    """Say whether a double may stand for this level and for others."""
-    return not isinstance(level, str) and abs(level) > LARGEST_WHOLE
-
-
 def _as_levels(rule: ColumnTest, n_levels: int) -> ColumnTest:
     """Write the cut of an ordered factor as the levels on its two sides."""
     left = rule._replace(column=0).passes(np.arange(float(n_levels))[:, None])
@@ -261,14 +172,6 @@ def _single_columns(design: DesignSpec) -> list[Plain | str]:
             levels = factor.levels if isinstance(factor, Codes) else None
             found.append(Plain(name, kinds[name], levels))
     return found
-
-
-def _writable(text: str) -> str:
-    if "\0" in text:
-        raise DataError(
-            f"{text!r} cannot be written in SQL: it holds a NUL character. Rename it in the data."
-        )
-    return text
 
 
 def _refused(node: Node, why: str) -> NotExportableError:
