@@ -7,13 +7,22 @@ split cancel and the gain of a split is a plain sum over its left side.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.errors import DataError, OptionError, did_you_mean, listed
+from crank import entries
+from crank.entries import OWN, Entry
+from crank.errors import (
+    CrankError,
+    DataError,
+    OptionError,
+    PluginError,
+    did_you_mean,
+    listed,
+)
 from crank.kernels.cuts import Layer, Objective
 from crank.mass import LocalMass
 from crank.metrics.figures import IAUC, KENDALL, Figure, figures
@@ -21,6 +30,15 @@ from crank.metrics.node_scores import iauc_scores, kendall_scores
 from crank.ranks import Ranks
 
 LeafOrder = Literal["oriented", "rank"]
+
+Scores = Callable[[Ranks, Layer, LocalMass], NDArray[np.float64]]
+"""``(ranks, layer, mass) -> ndarray``: one signed score for each row of the layer."""
+
+GROUP = "crank.criteria"
+"""The entry-point group under which distributions announce criteria."""
+
+CONTRACTS = (1,)
+"""Versions of the contract of criteria that this crank keeps; see docs/plugin-contract.md."""
 
 ROUNDING = 1e-12
 """Sums that differ by no more than this share of their scale count as equal."""
@@ -84,7 +102,7 @@ class Criterion:
     scores : callable
         ``(ranks, layer, mass) -> ndarray``, case weights included.
     figure : Figure
-        By which trees grown with it are pruned and validated.
+        By which trees grown with it are pruned and validated: one whose gains add up over nodes.
     objective : {"sum", "variance"}
         What the best split maximises: |Σ left − Σ right| of the scores, or the variance of the
         scores explained by the split.
@@ -92,15 +110,22 @@ class Criterion:
         The order of the leaves where no cross-validation chooses it.
     least_distinct : int
         Fewest distinct responses that it can tell apart.
+    additive : bool
+        Whether a row's score is a sum over the pairs that it forms with the other rows of its
+        node, so that the gains of a tree's splits add up to a figure of the whole tree.
+    contract : int
+        Version of the contract that it was written for.
     """
 
     name: str
     description: str
-    scores: Callable[[Ranks, Layer, LocalMass], NDArray[np.float64]]
+    scores: Scores
     figure: Figure
     objective: Objective = "sum"
     leaf_order: LeafOrder = "oriented"
     least_distinct: int = 2
+    additive: bool = False
+    contract: int = 1
 
     def figure_for(self, ranks: Ranks) -> Figure:
         """Choose the figure to prune by, and refuse responses that cannot be ranked.
@@ -111,7 +136,7 @@ class Criterion:
         if distinct < self.least_distinct:
             others = [c.name for c in criteria() if c.least_distinct <= distinct]
             raise DataError(
-                f"criterion={self.name!r} needs at least {_WORDS[self.least_distinct]} distinct "
+                f"criterion={self.name!r} needs at least {self._fewest} distinct "
                 f"values of y; got {distinct}. Use another: {listed(others)}. On a binary y "
                 "'kendall' maximises the AUC."
             )
@@ -119,13 +144,16 @@ class Criterion:
             return self.figure
         return next(figure for figure in figures(of_trees=True) if figure.total(ranks) > 0.0)
 
+    @property
+    def _fewest(self) -> str:
+        return {2: "two", 3: "three"}.get(self.least_distinct, str(self.least_distinct))
 
-_WORDS = {2: "two", 3: "three"}
+
 _CRITERIA: dict[str, Criterion] = {}
 
 
 def register(criterion: Criterion) -> Criterion:
-    """Make a criterion known by its name."""
+    """Make a criterion known by its name, for as long as the process runs."""
     if criterion.name in _CRITERIA:
         raise OptionError(f"a criterion named {criterion.name!r} exists already. Choose another.")
     _CRITERIA[criterion.name] = criterion
@@ -133,8 +161,19 @@ def register(criterion: Criterion) -> Criterion:
 
 
 def criteria() -> tuple[Criterion, ...]:
-    """Return all criteria, the default first."""
+    """Return crank's own criteria and those registered since, the default first."""
     return tuple(_CRITERIA.values())
+
+
+def criterion_names() -> list[str]:
+    """List what ``criterion=`` may be, installed plugins last; none of them is imported.
+
+    Examples
+    --------
+    >>> criterion_names()[:5]
+    ['auto', 'crank', 'kendall', 'iauc', 'spearman']
+    """
+    return [AUTO, *_CRITERIA, *(n for n in entries.known(GROUP) if n not in _CRITERIA)]
 
 
 AUTO = "auto"
@@ -184,19 +223,101 @@ def get_criterion(name: str) -> Criterion:
     >>> get_criterion("kendall").description
     "Kendall's τ of the whole tree"
     """
-    try:
-        return _CRITERIA[name]
-    except (KeyError, TypeError):
-        raise OptionError(
-            f"no criterion named {name!r}. Allowed: {listed([AUTO, *_CRITERIA])}."
-            f"{did_you_mean(name, [AUTO, *_CRITERIA])}"
-        ) from None
+    if isinstance(name, str):
+        if name in _CRITERIA:  # a built-in keeps its name, and needs no look at the metadata
+            return _CRITERIA[name]
+        entry = entries.look_up(GROUP, name)
+        if entry is not None:
+            return from_entry(entry, name)
+    names = criterion_names()
+    raise OptionError(
+        f"no criterion named {name!r}. Allowed: {listed(names)}.{did_you_mean(name, names)}"
+    )
 
 
-register(Criterion("crank", "accuracy of the median subproblem", crank_scores, IAUC))
-register(Criterion("kendall", "Kendall's τ of the whole tree", kendall_scores, KENDALL))
-register(Criterion("iauc", "IAUC of the whole tree", iauc_scores, IAUC, least_distinct=3))
-register(
+def from_entry(entry: Entry, name: str) -> Criterion:
+    """Load an installed criterion, held to its form; ``name`` is what models will call it."""
+    found: Any = entry.load()
+    problem = form_problem(found)
+    if problem is not None:
+        raise PluginError(f"criterion {entry.label} {problem} Ask for a new version.")
+    if entry.distribution == OWN:
+        return _CRITERIA[found.name]
+    criterion: Criterion = found
+    return replace(criterion, name=name, scores=Guarded(criterion.scores, entry.label))
+
+
+def form_problem(found: object) -> str | None:
+    """Say what keeps an object from being used as a criterion; None if nothing does."""
+    if not isinstance(found, Criterion):
+        return f"is {found!r}. Allowed: a crank.criteria.Criterion."
+    if type(found.contract) is not int or found.contract not in CONTRACTS:
+        return f"has contract = {found.contract!r}. Allowed: {listed(CONTRACTS)}."
+    if not callable(found.scores):
+        return f"has scores = {found.scores!r}. Allowed: a function of (ranks, layer, mass)."
+    own = figures(of_trees=True)
+    if found.figure not in own:
+        allowed = ", ".join(f.name.upper() for f in own)
+        return f"has figure = {found.figure!r}. Allowed: {allowed} of crank.metrics.figures."
+    for option, allowed_values in (
+        ("objective", ("sum", "variance")),
+        ("leaf_order", ("oriented", "rank")),
+    ):
+        value = getattr(found, option)
+        if value not in allowed_values:
+            return f"has {option} = {value!r}. Allowed: {listed(map(repr, allowed_values))}."
+    return None
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """The scores of a plugin's criterion: what goes wrong in them is said to be the plugin's."""
+
+    scores: Scores
+    label: str
+
+    def __call__(self, ranks: Ranks, layer: Layer, mass: LocalMass) -> NDArray[np.float64]:
+        """Score the rows, and hold the answer to its form."""
+        try:
+            found = self.scores(ranks, layer, mass)
+        except CrankError:
+            raise
+        except (Exception, SystemExit) as cause:
+            raise PluginError(
+                f"criterion {self.label} failed: {type(cause).__name__}: {cause}. {_ADVICE}"
+            ) from cause
+        problem = scores_problem(found, len(layer.position))
+        if problem is not None:
+            raise PluginError(f"criterion {self.label} gave {problem} {_ADVICE}")
+        return found
+
+
+_ADVICE = "crank.testing.check_criterion tells its author more."
+
+
+def scores_problem(found: object, n: int) -> str | None:
+    """Say what is wrong with the form of a layer's scores; None if nothing is."""
+    if not isinstance(found, np.ndarray) or found.dtype != np.float64:
+        form = f"an array of {found.dtype}" if isinstance(found, np.ndarray) else f"{found!r:.60}"
+        return f"{form}, not an array of float64."
+    if found.shape != (n,):
+        return f"scores of shape {found.shape} for {n} rows."
+    odd = int(np.count_nonzero(~np.isfinite(found)))
+    return f"{odd} of {n} scores that are NaN or infinite." if odd else None
+
+
+CRANK = register(Criterion("crank", "accuracy of the median subproblem", crank_scores, IAUC))
+KENDALL_TAU = register(
+    Criterion("kendall", "Kendall's τ of the whole tree", kendall_scores, KENDALL, additive=True)
+)
+TRIPLES = register(
+    Criterion(
+        *("iauc", "IAUC of the whole tree", iauc_scores, IAUC),
+        least_distinct=3,
+        additive=True,
+    )
+)
+SPEARMAN = register(
     Criterion(
         *("spearman", "variance of ranks, as CART", spearman_scores, IAUC),
         objective="variance",

@@ -96,7 +96,7 @@ def warn_of_rival(group: str, name: str, rival: str) -> None:
 
 
 def _word(group: str) -> str:
-    return {"crank.learners": "split learner"}.get(group, group.rpartition(".")[2].rstrip("s"))
+    return {"crank.learners": "split learner", "crank.criteria": "criterion"}.get(group, group)
 
 
 def installed(group: str) -> dict[str, Entry]:

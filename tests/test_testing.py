@@ -199,7 +199,7 @@ CLASSIFIERS = [
     ensemble.VotingClassifier([("a", naive_bayes.GaussianNB()), ("b", LogisticRegression())]),
     naive_bayes.BernoulliNB(),
     naive_bayes.GaussianNB(),
-    svm.SVC(kernel="linear"),
+    svm.SVC(kernel="linear", max_iter=10_000),  # without a limit it never ends on columns of 1e12
     discriminant_analysis.LinearDiscriminantAnalysis(),
     discriminant_analysis.QuadraticDiscriminantAnalysis(),
     tree.DecisionTreeClassifier(),

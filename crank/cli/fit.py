@@ -51,9 +51,9 @@ class Criteria:
     """The names of the criteria, looked up when a value or the help asks for them."""
 
     def __iter__(self) -> Iterator[str]:
-        from crank.criteria import AUTO, criteria
+        from crank.criteria import criterion_names
 
-        return iter((AUTO, *(criterion.name for criterion in criteria())))
+        return iter(criterion_names())
 
     def __contains__(self, name: object) -> bool:
         return name in tuple(self)

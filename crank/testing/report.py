@@ -35,11 +35,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """Outcome of `check_learner`.
+    """Outcome of `check_learner` or `check_criterion`.
 
     Attributes
     ----------
     learner : str
+        Name of the class, or of the criterion.
     passed : tuple of str
         Names of the checks that passed.
     skipped : tuple of str
@@ -74,6 +75,14 @@ class Report:
 
 class LearnerCheckError(CrankError, AssertionError):
     """A learner breaks the contract; ``report`` holds the details."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
+
+
+class CriterionCheckError(CrankError, AssertionError):
+    """A criterion breaks the contract; ``report`` holds the details."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))

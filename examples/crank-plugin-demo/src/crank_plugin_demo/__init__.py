@@ -1,5 +1,6 @@
-"""Quadratic discriminant splits for crank."""
+"""Quadratic discriminant splits and a top-weighted criterion for crank."""
 
 from crank_plugin_demo.qda import Qda, QdaRule
+from crank_plugin_demo.top import TOP, top_concordance
 
-__all__ = ["Qda", "QdaRule"]
+__all__ = ["TOP", "Qda", "QdaRule", "top_concordance"]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.errors import OptionError
+from crank.graphs.graph import Graph
 from crank.plugins.base import FloatArray, SplitLearner, SplitRule
 
 Array = NDArray[np.float64]
@@ -85,6 +86,17 @@ class QdaRule(SplitRule):
         order = np.argsort(-self.share, kind="stable")[:3]
         return f"qda({', '.join(f'{names[j]} {self.share[j]:.0%}' for j in order)}) > 0"
 
+    def to_onnx(self, graph: Graph, x: str) -> str:
+        """Add the quadratic form to a graph: the same steps, in the same order."""
+        z = graph.op("Div", graph.op("Sub", x, self.centre), self.scale)
+        z = graph.op("Where", graph.op("IsNaN", z), 0.0, z)
+        z = graph.op("Clip", z, -FARTHEST, FARTHEST)
+        diagonal = self.curve.ndim == 1
+        bent = graph.op("Mul" if diagonal else "MatMul", z, self.curve)
+        terms = graph.op("Mul", z, graph.op("Add", bent, self.slope))
+        summed = graph.op("MatMul", terms, np.ones((len(self.slope), 1)))
+        return graph.op("Add", summed, self.offset)
+
     def credit(self) -> dict[int, float]:
         """Share the gain by how much each column moves the decision value in the node."""
         return {int(j): float(self.share[j]) for j in np.flatnonzero(self.share)}
@@ -114,8 +126,10 @@ class Qda(SplitLearner):
     """
 
     description: ClassVar[str] = "quadratic discriminant: a curved cut between two normal clouds"
+    contract: ClassVar[int] = 1
     rule: ClassVar[type[SplitRule]] = QdaRule
     takes_missing: ClassVar[bool] = True
+    exports_onnx: ClassVar[bool] = True
 
     def __init__(self, pool: float = 0.5, shrink: float = 0.1, covariance: str = "auto") -> None:
         for name, value in (("pool", pool), ("shrink", shrink)):
