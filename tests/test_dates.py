@@ -202,12 +202,12 @@ def test_files_hold_dates_in_iso_format(tmp_path):
         assert score_file(file_scorer(path), csv, out) == len(FRAME)
         np.testing.assert_array_equal(pd.read_csv(out)["score"], model.predict(FRAME))
     fields = ["2020-01-01", "", "2020-01-01T12:00", "NaT"]
-    column = as_column(fields, Expected("date"), "day", 1)
+    column = as_column(fields, Expected("date"), "day", range(2, 6))
     np.testing.assert_array_equal(
         Table.read({"day": column}).days("day"), [18262, np.nan, 18262.5, np.nan]
     )
-    with pytest.raises(DataError, match=r"'day' holds 'soon' in row 2 .*a date such as 2020-12-31"):
-        as_column(["2020-01-01", "soon"], Expected("date"), "day", 1)
+    with pytest.raises(DataError, match=r"'day' holds 'soon' in line 3.*a date such as 2020-12-31"):
+        as_column(["2020-01-01", "soon"], Expected("date"), "day", [2, 3])
 
 
 def test_a_column_of_dates_and_text_is_called_mixed():

@@ -66,7 +66,8 @@ def oriented(splits: list[Split], depth: int) -> Tree:
 
 def with_tree(frame, tree: Tree) -> crank.RankingModel:
     model = crank.fit(frame, "y ~ a + b + c", max_depth=1, prune=None)
-    return replace(model, ranker=replace(model.ranker, tree=tree))
+    grown = replace(model.pruning, tree=tree)
+    return replace(model, ranker=replace(model.ranker, tree=tree, pruning=grown))
 
 
 def rows(n: int = 400) -> pd.DataFrame:

@@ -151,6 +151,7 @@ def test_a_forged_file_is_refused_or_means_what_it_says(texts, frame, learner):
         accepted += 1
         # nothing was read as something else: writing it again gives the same values
         del forgery["fingerprint"], forgery["crank_version"]
+        forgery.pop("inputs", None)  # for whoever calls the model; made anew from what is read
         forgery["ranker"]["learner"].pop("version", None)  # who writes it again says who he is
         assert difference(forgery, json.loads(back.to_json()), "file") is None
         assert str(back)

@@ -71,7 +71,11 @@ def test_equal_weights_are_no_weights_to_the_last_bit(data, learner, weight):
     with_weights = fitted(frame, learner=learner, weights=np.full(120, weight))
     without = fitted(frame, learner=learner)
     if weight == 1.0:
-        one, two = (replace(m, call=None) for m in (with_weights, without))  # calls differ
+        # calls differ, and the fingerprint of the data covers weights
+        one, two = (
+            replace(m, call=None, training=replace(m.training, data=None))
+            for m in (with_weights, without)
+        )
         assert one.to_json() == two.to_json()
     same = with_weights.nodes().drop(columns="weight")
     pd.testing.assert_frame_equal(same, without.nodes().drop(columns="weight"), check_exact=True)
