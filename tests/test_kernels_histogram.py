@@ -12,7 +12,7 @@ from crank.fitting.grow import grow
 from crank.growing.compiled_passes import CompiledPasses
 from crank.growing.passes import Passes
 from crank.kernels import bin_sums, binning, compiler
-from crank.kernels.bin_sums import column_table
+from crank.kernels.bin_tables import column_table
 from crank.kernels.compiled_bins import MISSING_BIN
 from crank.kernels.cuts import Layer, ScoredLayer
 from crank.kernels.histogram import HistogramStumps

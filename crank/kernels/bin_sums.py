@@ -11,14 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.compiled_histogram import (
-    FACTOR,
-    FOUND,
-    WIDTH,
-    choose_cuts,
-    count_columns,
-)
-from crank.kernels.cuts import FloatArray, Objective, ScoredLayer, grain_of, noise_of, rounding_of
+from crank.kernels.bin_tables import COLUMN, FOUND, WIDTH, Scratch, any_factor, node_table
+from crank.kernels.compiled_histogram import choose_cuts, count_columns
+from crank.kernels.cuts import FloatArray, Objective, ScoredLayer, noise_of
 
 
 @dataclass(frozen=True)
@@ -91,56 +86,6 @@ class BinCuts:
         return cls(np.zeros((d, nodes)), np.zeros((d, nodes)), found)
 
 
-@dataclass(frozen=True)
-class Scratch:
-    """Arrays that compiled code works in: one set for each call."""
-
-    sums: FloatArray
-    counts: NDArray[np.int32]
-    masses: FloatArray | None
-    work: FloatArray
-    order: NDArray[np.intp] | None
-
-    @classmethod
-    def of(cls, bins: int, weighted: bool, factors: bool) -> Scratch:
-        """Make room for the sums of that many bins, all 0."""
-        return cls(
-            np.zeros(bins),
-            np.zeros(bins, dtype=np.int32),
-            np.zeros(bins) if weighted else None,
-            np.empty(WIDTH),
-            np.empty(WIDTH, dtype=np.intp) if factors else None,
-        )
-
-
-def any_factor(columns: NDArray[np.intp]) -> bool:
-    """Tell whether a table of columns (see `column_table`) has categories among them."""
-    return bool((columns[:, 2] == FACTOR).any())
-
-
-def column_table(
-    levels: NDArray[np.intp], n_bins: NDArray[np.intp], direction: NDArray[np.integer]
-) -> NDArray[np.intp]:
-    """Describe the binned columns as compiled code reads them: number, bins and kind of each."""
-    kind = np.where(levels > 0, FACTOR, direction)
-    table = np.column_stack((np.arange(len(levels)), n_bins, kind))
-    return np.ascontiguousarray(table[levels < WIDTH], dtype=np.intp)
-
-
-def node_table(
-    total: FloatArray,
-    mass: FloatArray,
-    spread: FloatArray,
-    noise: FloatArray | None,
-    objective: Objective,
-) -> FloatArray:
-    """Describe the nodes as compiled code reads them; without noise nothing is taken off."""
-    rounding, grain = rounding_of(spread, mass, objective), grain_of(spread, mass)
-    return np.column_stack(
-        (total, mass, rounding, grain, np.zeros(len(total)) if noise is None else noise)
-    )
-
-
 def count(
     bins: NDArray[np.uint8],
     columns: NDArray[np.intp],
@@ -203,7 +148,7 @@ def choose(
     noise = None
     if discount:
         noise = noise_of(sums.squares, sums.total, sums.sizes, sums.mass, objective)
-    d = int(columns[:, 0].max()) + 1
+    d = int(columns[:, COLUMN].max()) + 1
     cuts = BinCuts.empty(d, len(sums.sizes))
     room = Scratch.of(0, False, any_factor(columns))
     choose_cuts(

@@ -6,7 +6,8 @@ sums over several blocks of rows can be added in between. There is no subtractio
 in boosting: a row's score belongs to its node (theory §4).
 
 Weights and the factors' ``order`` are None where there are none: numba then compiles only what is
-left. Arguments are few and arrays are not sliced, because both take long to compile.
+left. Arguments are few and arrays are not sliced, because both take long to compile. All parts of
+the kernels are in this file, because numba's cache looks at a change of the kernel's own file only.
 """
 
 from __future__ import annotations
@@ -14,6 +15,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.bin_tables import (
+    COLUMN,
+    FACTOR,
+    FOUND,
+    GRAIN,
+    KIND,
+    MASS,
+    N_BINS,
+    NOISE,
+    ROUNDING,
+    TOTAL,
+    WIDTH,
+)
 from crank.kernels.chance import MEAN_SIZE
 from crank.kernels.compiled_bins import MISSING_BIN
 from crank.kernels.compiler import kernel, kernel_part
@@ -22,17 +36,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Bounds = NDArray[np.intp]
 Bins = NDArray[np.uint8]
-
-WIDTH = 256
-"""Bins of a column, the one of the missing values included."""
-COLUMN, N_BINS, KIND = 0, 1, 2
-"""What is known of a column: its number, its bins, and the direction in which it may be cut."""
-FACTOR = 2
-"""The kind of a column of categories; that of numbers is their direction: −1, 1, or 0 for both."""
-FOUND = 6
-"""Numbers that are found for a column of numbers in a node; see `search_columns`."""
-TOTAL, MASS, ROUNDING, GRAIN, NOISE = 0, 1, 2, 3, 4
-"""What is known of a node; see `crank.kernels.cuts.ScoredLayer`."""
 
 
 @kernel
@@ -288,20 +291,14 @@ def _best_threshold(
     A column with a direction is cut only where its high values are on the side that this says;
     missing values may be parted from all others either way.
     """
-    n_bins = columns[c, N_BINS]
-    direction = columns[c, KIND]
-    total = nodes[k, TOTAL]
-    mass = nodes[k, MASS]
-    rounding = nodes[k, ROUNDING]
+    n_bins, direction = columns[c, N_BINS], columns[c, KIND]
+    total, mass, rounding = nodes[k, TOTAL], nodes[k, MASS], nodes[k, ROUNDING]
     best_of_all = 0.0
     n_missing = int(counts[at + MISSING_BIN])
     for missing_low in range(2 if n_missing > 0 else 1):
-        low = 0.0
-        low_mass = 0.0
-        n_low = 0
+        low, low_mass, n_low = 0.0, 0.0, 0
         if missing_low:
-            low = sums[at + MISSING_BIN]
-            n_low = n_missing
+            low, n_low = sums[at + MISSING_BIN], n_missing
             if masses is not None:
                 low_mass = masses[at + MISSING_BIN]
         n_before = n_low
@@ -324,11 +321,9 @@ def _best_threshold(
         if best <= best_of_all + missing_low * rounding:
             continue
         best_of_all = best
-        low = 0.0
-        n_low = 0
+        low, n_low = 0.0, 0
         if missing_low:
-            low = sums[at + MISSING_BIN]
-            n_low = n_missing
+            low, n_low = sums[at + MISSING_BIN], n_missing
         for b in range(n_bins):
             low += sums[at + b]
             n_low += int(counts[at + b])
