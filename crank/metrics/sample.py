@@ -173,7 +173,7 @@ def read_sample(
     if len(first) < distinct:
         raise DataError(
             f"y has too few distinct values for {purpose}: got {len(first)} in {len(kept)} rows "
-            f"of positive weight, at least {distinct} needed. " + _way_out(len(first), purpose)
+            f"of positive weight, at least {distinct} needed. " + _way_out(len(first), distinct)
         )
     wide = given is not None and _drowned(group_sums(y_rank, given[kept], len(first)), len(kept))
     if wide:
@@ -202,8 +202,8 @@ def _drowned(mass: FloatArray, n: int) -> bool:
     return bool(min(needed) * n < NEGLIGIBLE_SHARE * total)
 
 
-def _way_out(distinct: int, purpose: str) -> str:
-    if distinct == 2 and purpose != "kendall":
+def _way_out(found: int, needed: int) -> str:
+    if found == 2 < needed:
         return "Two values have no threshold between them: use kendall, the AUC of a binary y."
     return "Check that y is the response, and that it varies in these rows."
 
