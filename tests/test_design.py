@@ -152,7 +152,11 @@ def test_new_data_may_hold_numbers_of_another_type():
         ("y ~ x", {"x": [1.0, np.inf]}, r"'x' holds infinite values in 1 row \(first: row 1"),
         ("y ~ C(x)", {"x": [-np.inf]}, "does not know: -inf"),
         ("y ~ log(x)", {"x": [1, 0, -1]}, r"'log\(x\)' is not a finite .* 2 rows .*1.*x = 0.0"),
-        ("y ~ I(z / x)", {"x": [0], "z": [1]}, r"'I\(z / x\)' .*this row, .*z = 1.0, x = 0.0.*leave"),
+        (
+            "y ~ I(z / x)",
+            {"x": [0], "z": [1]},
+            r"'I\(z / x\)' .*this row, .*z = 1.0, x = 0.0.*leave",
+        ),
         ("y ~ exp(x)", {"x": [1e3]}, r"'exp\(x\)' is not a finite number"),
         ("y ~ x:z", {"x": [1e200], "z": [1e200]}, "'x:z' is too large.*Divide"),
         ("y ~ poly(x, 3, raw=True)", {"x": [1e200]}, "too large"),
