@@ -594,6 +594,7 @@ def test_forged_files_are_refused_or_mean_what_they_say(model, toy):
         except ModelFileError:
             continue
         del forgery["fingerprint"], forgery["crank_version"]
+        forgery.pop("inputs", None)  # for whoever calls the model; made anew from what is read
         assert difference(forgery, json.loads(back.to_json()), "file") is None
         with np.errstate(all="ignore"):
             assert str(back)
