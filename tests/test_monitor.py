@@ -148,6 +148,13 @@ def test_a_linear_model_counts_rows_that_it_cannot_score() -> None:
     assert drift(linear, later.assign(x=later["x"] + 2.0)).drifted[0] == "(score)"
 
 
+def test_a_forest_is_watched_by_its_columns() -> None:
+    forest = crank.forest(sample(300, 1), "y ~ x + g", n_trees=10)
+    assert drift(forest, sample(300, 2)).table.index.tolist() == ["x", "g"]
+    moved = sample(300, 2).assign(x=lambda d: d["x"] + 2.0)
+    assert drift(forest, moved).drifted == ("x",)
+
+
 def test_old_models_and_wrong_options_are_refused(model: crank.TreeModel) -> None:
     from dataclasses import replace
 

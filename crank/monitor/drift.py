@@ -34,7 +34,8 @@ class Drift:
     Attributes
     ----------
     table : DataFrame
-        A row for the scores, then one for each column: psi (the population stability index), se,
+        A row for the scores (not for forests, which keep no profile of scores of rows that their
+        trees have not seen), then one for each column: psi (the population stability index), se,
         by_chance (what sampling alone would give), pvalue, drift ("none", "moderate", "large"),
         missing, missing_before, unknown and outside (shares of rows; outside the training range).
     parts : DataFrame
@@ -152,12 +153,13 @@ def drift(
 
 def judged(tally: Tally, alpha: float) -> Drift:
     """Turn counts into indices, tests and a verdict."""
-    profiles = {SCORE: tally.profile, **tally.columns}
-    counts = {SCORE: tally.scores, **tally.counts}
+    profiles, counts = dict(tally.columns), dict(tally.counts)
+    if tally.profile is not None and tally.scores is not None:
+        profiles = {SCORE: tally.profile, **profiles}
+        counts[SCORE] = tally.scores
     rows, parts = {}, []
     for name, profile in profiles.items():
         now = counts[name]
-        assert now is not None
         before = np.append(profile.counts, 0)
         found = stability(before, now)
         total = max(1, int(now.sum()))

@@ -26,12 +26,12 @@ class Tally:
         For each column, rows in each part of its profile.
     outside : dict of int
         For each column of numbers, values beyond the range of training.
-    scores : ndarray
-        Rows in each part of the profile of the scores.
+    scores : ndarray or None
+        Rows in each part of the profile of the scores, for kinds that keep one.
     """
 
     def __init__(self, model: ModelRecord) -> None:
-        if model.training.columns is None or model.score_profile is None:
+        if model.training.columns is None:
             raise DataError(
                 "this model does not know how its training data were spread: it was saved by an "
                 "older crank. Fit it again with this one."
@@ -63,8 +63,9 @@ class Tally:
                 self.outside[name] += int(((x < known.lowest) | (x > known.highest)).sum())
         score, scored = self._scores(table, absent)
         self.n_unscored += int((~scored).sum())
-        counted = self.profile.count_numbers(score)
-        self.scores = counted if self.scores is None else self.scores + counted
+        if self.profile is not None:
+            counted = self.profile.count_numbers(score)
+            self.scores = counted if self.scores is None else self.scores + counted
         self._judge(table.rows(scored), score, weights)
 
     def _scores(
