@@ -9,7 +9,7 @@ JOBS   ?= 2
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[plot,onnx,lightgbm,serve]" --group dev --group docs
+	$(BIN)/python -m pip install --quiet --editable ".[plot,onnx,lightgbm,serve,dask]" --group dev --group docs
 	touch $@
 
 $(VENV)/.demo-ready: pyproject.toml

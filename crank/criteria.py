@@ -183,8 +183,12 @@ MOST_TIED = 0.1
 """Share of pairs tied in y up to which the paper's median subproblem serves; see docs/theory."""
 
 
-def choose_criterion(name: str, ranks: Ranks) -> tuple[Criterion, str]:
+def choose_criterion(
+    name: str, ranks: Ranks, squares: float | None = None
+) -> tuple[Criterion, str]:
     """Look a criterion up; "auto" takes the one that suits the ties in y, and says why.
+
+    Where rows stand for several, ``squares`` is the sum of all rows' squared weights.
 
     Examples
     --------
@@ -196,16 +200,17 @@ def choose_criterion(name: str, ranks: Ranks) -> tuple[Criterion, str]:
     """
     if name != AUTO:
         return get_criterion(name), ""
-    tied = tied_pairs(ranks)
+    tied = tied_pairs(ranks, squares)
     if ranks.n_distinct == 2:
         return _CRITERIA["kendall"], "y has two distinct values"
     share = f"{100.0 * tied:.2g}% of all pairs are tied in y" if tied else "no pairs are tied in y"
     return _CRITERIA["kendall" if tied > MOST_TIED else "crank"], share
 
 
-def tied_pairs(ranks: Ranks) -> float:
+def tied_pairs(ranks: Ranks, squares: float | None = None) -> float:
     """Share of the pairs of rows, by weight, whose responses are equal."""
-    pairs = (ranks.total**2 - float((ranks.weight**2).sum())) / 2.0
+    same = float((ranks.weight**2).sum()) if squares is None else squares
+    pairs = (ranks.total**2 - same) / 2.0
     return max(1.0 - ranks.pairs / pairs, 0.0) if pairs > 0.0 else 0.0
 
 

@@ -68,6 +68,10 @@ class NotExportableError(CrankError, TypeError):
     """A rule cannot be written in the format that was asked for."""
 
 
+class ClusterError(CrankError, RuntimeError):
+    """The cluster that holds the data is gone, or gave up."""
+
+
 class MissingExtraError(CrankError, ImportError):
     """An optional package is needed and not installed."""
 

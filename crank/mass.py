@@ -19,10 +19,15 @@ class LocalMass:
     ----------
     ranks : Ranks
     layer : Layer
+    weight : ndarray, optional
+        Weight of each row of the layer, if it differs from node to node: a row that stands for
+        all rows of one y has as many in each node. ``ranks`` must be weighted and not tied then.
     """
 
-    def __init__(self, ranks: Ranks, layer: Layer) -> None:
-        self.ranks, self.layer = ranks, layer
+    def __init__(
+        self, ranks: Ranks, layer: Layer, weight: NDArray[np.float64] | None = None
+    ) -> None:
+        self.ranks, self.layer, self._given = ranks, layer, weight
 
     @cached_property
     def start(self) -> NDArray[np.intp]:
@@ -62,6 +67,8 @@ class LocalMass:
     def weight(self) -> NDArray[np.float64]:
         """Weight of the row."""
         position = self.layer.position
+        if self._given is not None:
+            return self._given
         return np.ones(len(position)) if self.ranks.unweighted else self.ranks.weight[position]
 
     @cached_property

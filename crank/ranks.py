@@ -118,6 +118,27 @@ def rank(y: NDArray[Any], weight: NDArray[np.float64] | None = None) -> Ranks:
     return _ranked(row, y_sorted, new, None if scaled is None else scaled[row], unit)
 
 
+def rank_levels(y: NDArray[np.float64], weight: NDArray[np.float64], unit: float = 1.0) -> Ranks:
+    """Rank rows that are sorted already, each of which stands for several.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Not decreasing.
+    weight : ndarray of shape (n,)
+        Number of rows, or their weight, that each stands for; positive.
+    unit : float
+        What a weight of 1 was in the data.
+
+    Examples
+    --------
+    >>> r = rank_levels(np.array([1.0, 3.0]), np.array([1.0, 2.0]))
+    >>> r.below.tolist(), r.pairs, r.unweighted
+    ([0.0, 1.0], 2.0, False)
+    """
+    return _ranked(np.arange(len(y)), y, _first(y), weight, unit)
+
+
 def in_units(
     weight: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64] | None, float]:

@@ -21,7 +21,7 @@ LAYERS = [
     *("frames", "design", "formula"),
     *("kernels", "ranks", "mass", "metrics", "criteria"),
     *("graphs", "growing", "plugins"),
-    *("rankers", "fitting", "records"),
+    *("rankers", "fitting", "records", "cluster"),
     *("report", "judging", "export", "models"),
     *("estimators", "datasets", "serve", "monitor", "service", "api", "testing"),
     *("datafiles", "scoring", "verification", "paper", "demo", "cli"),

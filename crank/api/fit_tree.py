@@ -10,8 +10,9 @@ from crank.api.rows import training_rows
 from crank.api.seeds import drawn_seed
 from crank.design.monotone import signs
 from crank.errors import PluginWarning
-from crank.fitting.tree import fit_tree, in_sample
+from crank.fitting.tree import FittedTree, fit_tree, in_sample
 from crank.formula import learn_design, learn_response
+from crank.frames.partitioned import is_dask, only_for_dask
 from crank.models.tree import TreeModel
 from crank.plugins.base import SplitLearner
 from crank.plugins.discovery import entry_of, name_of
@@ -54,13 +55,16 @@ def fit(
     random_state: int | None = 0,
     n_jobs: int = 1,
     progress: bool | None = None,
+    client: Any = None,
+    sample: int | None = None,
 ) -> TreeModel:
     """Fit an oriented ranking tree from a formula.
 
     Parameters
     ----------
     data : data frame
-        pandas, polars or anything that narwhals reads; or a dict of columns.
+        pandas, polars or anything that narwhals reads; or a dict of columns. A Dask data frame is
+        fitted on its cluster, see docs/scale.md.
     formula : str
         ``"y ~ x1 + log(x2) + C(g)"``; ``.`` stands for all other columns.
     learner : str or SplitLearner
@@ -107,6 +111,11 @@ def fit(
         Threads; −1 for one a core.
     progress : bool, optional
         Whether to show a bar; by default on a terminal when cross-validation takes a while.
+    client : distributed.Client, optional
+        Of a Dask data frame: where to fit; by default the active client, else Dask's scheduler.
+    sample : int, optional
+        Of a Dask data frame: fit so many of its rows, in this process, by any learner. They are
+        chosen by a hash of their content.
 
     Returns
     -------
@@ -140,10 +149,51 @@ def fit(
         monotone=monotone,  # type: ignore[arg-type]  # numbers become words there
     )
     splitter = get_learner(learner, learner_params)
+    only_for_dask(data, client, sample)
     if options.monotone:
         require_monotone(splitter)
     if not splitter.saves_json:
         warn_of_memory(splitter)
+    info = described(splitter, learner_params)
+    installed = name_of(splitter) is not None
+    settings = ", ".join(f"{name}={value!r}" for name, value in info.params.items())
+    asked = {
+        "learner": info.name if installed else Shown(f"{info.name}({settings})"),
+        "learner_params": info.params if installed else None,
+        "weights": weights,
+        "groups": groups,
+        "subset": subset,
+        "na_action": na_action,
+        "context": context,
+        "progress": progress,
+        "sample": sample,
+    }
+    if is_dask(data):
+        from crank.api.cluster import ask, fitted_tree, in_memory, require_stump
+
+        wanted, columns = ask(
+            data,
+            formula,
+            weights=weights,
+            groups=groups,
+            subset=subset,
+            na_action=na_action,
+            context=context,
+            takes_missing=splitter.takes_missing,
+        )
+        if sample is None:
+            learned, grown, training = fitted_tree(
+                data, wanted, columns, require_stump(splitter), options, client, progress
+            )
+            return TreeModel(
+                formula=wanted.parsed.text,
+                response=learned.response,
+                training=training,
+                call=recorded(fit, "crank.fit", wanted.parsed.text, options.to_dict() | asked),
+                design=learned.design,
+                ranker=_ranker(grown.fitted, options, info),
+            )
+        data = in_memory(data, sample, columns, client, random_state)
     rows = training_rows(
         data,
         formula,
@@ -161,19 +211,6 @@ def fit(
     splitter.check_size(table.n_rows, len(design.names))
     directions = signs(design, options.directions)
     X = design.matrix(table)
-    info = described(splitter, learner_params)
-    installed = name_of(splitter) is not None
-    settings = ", ".join(f"{name}={value!r}" for name, value in info.params.items())
-    asked = {
-        "learner": info.name if installed else Shown(f"{info.name}({settings})"),
-        "learner_params": info.params if installed else None,
-        "weights": weights,
-        "groups": groups,
-        "subset": subset,
-        "na_action": na_action,
-        "context": context,
-        "progress": progress,
-    }
     if not splitter.takes_missing:
         refuse_missing(X, design, f"learner {info.name!r}")
     levels = tuple(0 if names is None else len(names) for names in design.levels)
@@ -199,23 +236,26 @@ def fit(
         columns=rows.columns,
         data=rows.fingerprint,
     )
-    ranker = TreeRanker(
-        tree=fitted.tree,
-        pruning=fitted.path,
-        options=options,
-        learner=info,
-        validation=fitted.validation,
-        pruned_by=HOW_PRUNED[prune],
-        criterion=fitted.criterion,
-        because=fitted.because,
-    )
     return TreeModel(
         formula=parsed.text,
         response=response,
         training=training,
         call=recorded(fit, "crank.fit", parsed.text, options.to_dict() | asked),
         design=design,
-        ranker=ranker,
+        ranker=_ranker(fitted, options, info),
+    )
+
+
+def _ranker(fitted: FittedTree, options: TreeOptions, info: LearnerInfo) -> TreeRanker:
+    return TreeRanker(
+        tree=fitted.tree,
+        pruning=fitted.path,
+        options=options,
+        learner=info,
+        validation=fitted.validation,
+        pruned_by=HOW_PRUNED[options.prune],
+        criterion=fitted.criterion,
+        because=fitted.because,
     )
 
 

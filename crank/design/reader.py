@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,6 +117,10 @@ class Reader:
 
     def _first(self, marked: Mask) -> int:
         return self.table.position(int(np.flatnonzero(marked)[0]))
+
+    def distinct(self, read: Callable[[Reader], NDArray[Any]]) -> NDArray[Any]:
+        """Return the values, sorted, that something read of the rows has."""
+        return np.unique(read(self))
 
     def codes(self, steps: Steps, levels: tuple[LevelValue, ...], term: str) -> NDArray[np.int32]:
         """Write a category's values as numbers of its learned levels, -1 for missing."""

@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from crank.kernels.order import group_sums
 from crank.metrics.figures import Figure, figures
 from crank.metrics.inference import figure_evidence
-from crank.metrics.intervals import Evidence, Spread, degrees_of_freedom, rate_interval
+from crank.metrics.intervals import (
+    Evidence,
+    Spread,
+    degrees_of_freedom,
+    moments,
+    rate_interval,
+)
 from crank.rankers.validation import Estimate
 from crank.ranks import Ranks
 
@@ -31,10 +37,13 @@ class Judged:
     score : ndarray
         In the order of the positions of `test`.
     test : Ranks
+    copies : ndarray, optional
+        Rows, of equal weight, that each row stands for.
     """
 
     score: NDArray[np.float64]
     test: Ranks
+    copies: NDArray[np.float64] | None = None
 
 
 def pooled_estimate(
@@ -59,23 +68,34 @@ def pooled_estimate(
     if not rounds:
         return None
     estimate = float(np.mean([one.estimate for one in rounds]))
+    units, rows, fourth = _of_rows(rounds, labels)
+    between = float(np.mean([one.between for one in rounds]))
+    folds = float(np.mean([one.folds for one in rounds]))
+    known = zip(*(one.known for one in rounds), strict=True)
+    kish, pairs, sets = (float(np.mean(each)) for each in known)
+    # folds that all choose a constant score have no spread: independent pairs have
+    variance = max(rows + between, estimate * (1.0 - estimate) / pairs)
+    df = combined_df(
+        (rows, degrees_of_freedom(units, rows, fourth)),
+        (between, max(folds - 1.0, 1.0)),
+    )
+    low, high = rate_interval(estimate, Spread(variance, df, kish, pairs, sets), 0.05)
+    return Estimate(estimate, float(np.sqrt(variance)), low, high)
+
+
+def _of_rows(
+    rounds: Sequence[_Round], labels: NDArray[np.intp] | None
+) -> tuple[float, float, float]:
+    """Count independent units, and sum squares and fourth powers of their influences."""
+    if rounds[0].copies is not None:  # whose rows they stand for changes with every drawing
+        found = [moments(one.influence, one.copies) for one in rounds]
+        units, rows, fourth = (float(np.mean(each)) for each in zip(*found, strict=True))
+        return units, rows, fourth
     # a row counts once, however often it was held out
     influence = np.mean([one.influence for one in rounds], axis=0)
     if labels is not None:
         influence = group_sums(labels, influence, int(labels.max()) + 1)
-    squares = influence**2
-    rows, between = float(squares.sum()), float(np.mean([one.between for one in rounds]))
-    folds = float(np.mean([one.folds for one in rounds]))
-    known = zip(*(one.known for one in rounds), strict=True)
-    units, pairs, sets = (float(np.mean(each)) for each in known)
-    # folds that all choose a constant score have no spread: independent pairs have
-    variance = max(rows + between, estimate * (1.0 - estimate) / pairs)
-    df = combined_df(
-        (rows, degrees_of_freedom(len(squares), rows, float(squares @ squares))),
-        (between, max(folds - 1.0, 1.0)),
-    )
-    low, high = rate_interval(estimate, Spread(variance, df, units, pairs, sets), 0.05)
-    return Estimate(estimate, float(np.sqrt(variance)), low, high)
+    return moments(influence, None)
 
 
 def combined_df(*parts: tuple[float, float]) -> float:
@@ -99,6 +119,7 @@ class _Round:
     between: float
     folds: int
     known: tuple[float, float, float]
+    copies: NDArray[np.float64] | None = None
 
 
 def _pooled(
@@ -118,7 +139,8 @@ def _pooled(
         own.append(found)
         influences.append(each)
     each_fold = np.array(own)
-    estimate = float(share @ each_fold)
+    # rounding would make 0.9999999999999999 of a perfect figure, which has an interval of its own
+    estimate = float(np.clip(share @ each_fold, each_fold.min(), each_fold.max()))
     influence = np.zeros(n)
     for fold, part, off, each in zip(judged, share, each_fold - estimate, influences, strict=True):
         # a fold's influences are taken around its own figure, which a small fold fits too well:
@@ -127,7 +149,10 @@ def _pooled(
         influence[fold.test.row] = part * (each + shift)
     k = len(judged)
     between = float((share * (each_fold - estimate)) @ (share * (each_fold - estimate)))
-    evidences = [_evidence(fold.test, figure, labels) for fold in judged]
+    evidences = [_evidence(fold, figure, labels) for fold in judged]
+    copies = [fold.copies for fold in judged if fold.copies is not None]
+    if copies:
+        influence = np.concatenate([influence[fold.test.row] for fold in judged])
     return _Round(
         estimate,
         influence,
@@ -138,16 +163,18 @@ def _pooled(
             sum(one.pairs for one in evidences),
             sum(one.sets for one in evidences),
         ),
+        np.concatenate(copies) if copies else None,
     )
 
 
-def _evidence(test: Ranks, figure: Figure, labels: NDArray[np.intp] | None) -> Evidence:
+def _evidence(fold: Judged, figure: Figure, labels: NDArray[np.intp] | None) -> Evidence:
+    test = fold.test
     weight = test.weight
     if labels is not None:
         group = np.unique(labels[test.row], return_inverse=True)[1]
         weight = group_sums(group, weight, int(group.max()) + 1)
     mass = group_sums(test.group.astype(np.int64), test.weight, test.n_distinct)
-    return figure_evidence(figure, weight, mass)
+    return figure_evidence(figure, weight, mass, fold.copies)
 
 
 def figures_of(

@@ -49,9 +49,7 @@ def fold_count(
     5
     """
     n = len(ranks.row)
-    others = n - int(np.bincount(ranks.group).max())
-    most = most if n >= FEW_ROWS else min(most, FEW_FOLDS)
-    bearable = max(2, min(most, n // ROWS_A_FOLD, others // OUTSIDE_THE_LARGEST_TIE))
+    bearable = bearable_folds(n, int(np.bincount(ranks.group).max()), most)
     units = n if labels is None else int(labels.max()) + 1
     if units < 4:
         what = "rows" if labels is None else "groups"
@@ -60,6 +58,12 @@ def fold_count(
             + ("." if labels is None else ", or leave groups out.")
         )
     return min(bearable, units // 2)
+
+
+def bearable_folds(n: int, tied: int, most: int) -> int:
+    """Choose the number of folds of n rows, of which at most so many are tied in y."""
+    most = most if n >= FEW_ROWS else min(most, FEW_FOLDS)
+    return max(2, min(most, n // ROWS_A_FOLD, (n - tied) // OUTSIDE_THE_LARGEST_TIE))
 
 
 def deal(

@@ -57,7 +57,11 @@ class Cells:
 
 def place(tree: Tree, X: FloatArray, ranks: Ranks) -> Cells:
     """Route the rows of a sample to the leaves of a tree."""
-    leaf = replace(tree, leaf_order="oriented").apply(X[ranks.row])
+    return place_leaves(tree, replace(tree, leaf_order="oriented").apply(X[ranks.row]), ranks)
+
+
+def place_leaves(tree: Tree, leaf: IntArray, ranks: Ranks) -> Cells:
+    """Put the rows of a sample into the leaves of a tree, numbered from left to right."""
     edges = np.concatenate(([0], np.cumsum(np.bincount(leaf, minlength=tree.n_leaves))))
     size = len(tree.nodes)
     number, end = np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crank.criteria import choose_criterion
 from crank.fitting.grow import grow
-from crank.fitting.subtrees import place, subtree_figures
+from crank.fitting.subtrees import Cells, place, subtree_figures
 from crank.fitting.validate import cross_validate, measurable
 from crank.growing.matrix import FloatArray, TrainingMatrix
 from crank.growing.tree import Tree
@@ -172,12 +172,16 @@ def rank_figures(
     grown: Tree, figure: Figure, X: FloatArray, ranks: Ranks
 ) -> dict[str, tuple[float, ...]]:
     """Training figures of every subtree of the pruning path in the order by rank."""
-    path, cells = weakest_links(grown, figure), place(grown, X, ranks)
+    return cell_figures(weakest_links(grown, figure), place(grown, X, ranks))
+
+
+def cell_figures(path: PruningPath, cells: Cells) -> dict[str, tuple[float, ...]]:
+    """Figures of every subtree of a path, in the order by rank, on the rows of its cells."""
     return {
         each.name: tuple(
             np.clip(subtree_figures(path, cells, ["rank"], each)["rank"], 0.0, 1.0).tolist()
         )
-        for each in measurable(ranks, figure)
+        for each in measurable(cells.ranks, path.figure)
     }
 
 

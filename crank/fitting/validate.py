@@ -27,20 +27,38 @@ Grow = Callable[[Ranks], Tree]
 
 @dataclass(frozen=True)
 class FoldTree:
-    """The pruning path of a tree grown without a fold, beside the rows it has not seen."""
+    """The pruning path of a tree grown without a fold, beside the rows it has not seen.
+
+    Attributes
+    ----------
+    path : PruningPath
+    cells : Cells
+        Of the rows it has not seen.
+    score : callable
+        Scores these rows by a subtree of the path.
+    copies : ndarray, optional
+        Rows that each of these rows stands for.
+    """
 
     path: PruningPath
     cells: Cells
+    score: Callable[[Tree], NDArray[np.float64]]
+    copies: NDArray[np.float64] | None = None
 
     @property
     def test(self) -> Ranks:
         """The rows it has not seen."""
         return self.cells.ranks
 
-    def judged(self, X: FloatArray, price: float, order: LeafOrder) -> Judged:
+    @classmethod
+    def on(cls, path: PruningPath, X: FloatArray, test: Ranks) -> FoldTree:
+        """Send rows of a matrix down the tree."""
+        return cls(path, place(path.tree, X, test), lambda tree: tree.score(X[test.row]))
+
+    def judged(self, price: float, order: LeafOrder) -> Judged:
         """Prune at a price, put the leaves in order and score the rows."""
         tree = self.path.subtree(self.path.step_at_alpha(price))
-        return Judged(replace(tree, leaf_order=order).score(X[self.test.row]), self.test)
+        return Judged(self.score(replace(tree, leaf_order=order)), self.test, self.copies)
 
 
 def fold_trees(
@@ -60,7 +78,7 @@ def fold_trees(
     """
     for k in range(int(fold.max()) + 1):
         tree = grow(ranks.subset(fold != k))
-        yield FoldTree(weakest_links(tree, figure), place(tree, X, ranks.subset(fold == k)))
+        yield FoldTree.on(weakest_links(tree, figure), X, ranks.subset(fold == k))
 
 
 def without_pairs(
@@ -83,7 +101,7 @@ def without_pairs(
             tree = grow(ranks.subset((fold != a) & (fold != b)))
             pruned = weakest_links(tree, path.figure)
             for one, other in ((a, b), (b, a)):
-                judged = FoldTree(pruned, place(tree, X, ranks.subset(fold == other)))
+                judged = FoldTree.on(pruned, X, ranks.subset(fold == other))
                 for order, shown in heldout_figures(judged, prices, orders).items():
                     found[one][order][other] = shown
     return found
@@ -151,40 +169,76 @@ def cross_validate(
         Group of each row, numbered from 0.
     progress : bool, optional
     """
-    prune, repeats, prices = options.prune, options.cv_repeats, path.typical_alphas
-    assert prune is not None
     of_position = None if labels is None else labels[ranks.row]
     n_folds = fold_count(ranks, options.cv, of_position)
-    orders: tuple[LeafOrder, ...] = (
-        ("oriented", "rank") if options.leaf_order == "auto" else (options.leaf_order,)
+    dealt = [deal(ranks, of_position, n_folds, rng) for _ in range(options.cv_repeats)]
+    grown = (tree for fold in dealt for tree in fold_trees(ranks, X, fold, grow, path.figure))
+    total = n_folds * options.cv_repeats
+    trees = list(track(grown, total, "cross-validation", show=progress))
+    orders = leaf_orders(options)
+    others = None
+    if len(ranks.row) < FEW_ROWS and n_folds > 2:
+        others = [without_pairs(ranks, X, fold, grow, path, orders) for fold in dealt]
+    return conclude(
+        path, trees, n_folds, options, measurable(ranks, path.figure), len(X), labels, others
     )
 
-    dealt = [deal(ranks, of_position, n_folds, rng) for _ in range(repeats)]
-    grown = (tree for fold in dealt for tree in fold_trees(ranks, X, fold, grow, path.figure))
-    trees = list(track(grown, n_folds * repeats, "cross-validation", show=progress))
+
+def leaf_orders(options: TreeOptions) -> tuple[LeafOrder, ...]:
+    """List the orders of the leaves between which the folds decide."""
+    return ("oriented", "rank") if options.leaf_order == "auto" else (options.leaf_order,)
+
+
+def conclude(
+    path: PruningPath,
+    trees: Sequence[FoldTree],
+    n_folds: int,
+    options: TreeOptions,
+    shown: Sequence[Figure],
+    n: int,
+    labels: NDArray[np.intp] | None = None,
+    others: Sequence[Sequence[Heldout]] | None = None,
+) -> CrossValidation:
+    """Choose a step from what the folds say, and judge the choosing; see `cross_validate`.
+
+    Parameters
+    ----------
+    path : PruningPath
+    trees : sequence of FoldTree
+        One for each fold, drawing after drawing.
+    n_folds : int
+    options : TreeOptions
+    shown : sequence of Figure
+        To be estimated.
+    n : int
+        Rows of all folds of a drawing.
+    labels : ndarray, optional
+    others : sequence of sequences of Heldout, optional
+        For each drawing, figures by trees that have not seen a pair of folds.
+    """
+    prune, repeats, prices = options.prune, options.cv_repeats, path.typical_alphas
+    assert prune is not None
+    orders = leaf_orders(options)
     each = [heldout_figures(tree, prices, orders) for tree in trees]
     heldout = {order: np.array([found[order] for found in each]) for order in orders}
     choice = choose(heldout, repeats)
     judged = []
-    for r, fold in enumerate(dealt):
+    for r in range(repeats):
         these = slice(r * n_folds, (r + 1) * n_folds)
         tables: Heldout = {order: table[these] for order, table in heldout.items()}
-        ways = [[tables] * n_folds]
-        if len(ranks.row) < FEW_ROWS and n_folds > 2:
-            ways.append(without_pairs(ranks, X, fold, grow, path, orders))
+        ways: list[Sequence[Heldout]] = [[tables] * n_folds]
+        if others is not None:
+            ways.append(others[r])
         for tables_of_fold in ways:
             choices = [choose_by_others(tables_of_fold[k], k) for k in range(n_folds)]
             judged.append(
                 [
-                    tree.judged(X, prices[own.step_of(prune)], own.order)
+                    tree.judged(prices[own.step_of(prune)], own.order)
                     for tree, own in zip(trees[these], choices, strict=True)
                     if own is not None
                 ]
             )
-    found = {
-        figure.name: pooled_estimate(judged, len(X), figure, labels)
-        for figure in measurable(ranks, path.figure)
-    }
+    found = {figure.name: pooled_estimate(judged, n, figure, labels) for figure in shown}
     return CrossValidation(
         choice,
         Validation(

@@ -6,12 +6,13 @@ from crank.formula.additive import additive_design, additive_terms
 from crank.formula.learn import learn_design, learn_response, response
 from crank.formula.parse import ParsedFormula, parse_formula
 from crank.formula.smooths import has_smooths
-from crank.formula.subset import read_subset
+from crank.formula.subset import columns_of_condition, read_subset
 
 __all__ = [
     "ParsedFormula",
     "additive_design",
     "additive_terms",
+    "columns_of_condition",
     "has_smooths",
     "learn_design",
     "learn_response",

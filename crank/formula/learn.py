@@ -26,8 +26,12 @@ from crank.frames.columns import Kind, LevelValue
 from crank.frames.table import Table
 
 
-def learn_response(parsed: ParsedFormula, table: Table) -> ResponseSpec:
+def learn_response(
+    parsed: ParsedFormula, table: Table, reader: Reader | None = None
+) -> ResponseSpec:
     """Compile the left side of a formula, learning a centre or scale if it has one.
+
+    A ``reader`` may stand for more rows than the table has.
 
     Examples
     --------
@@ -44,7 +48,7 @@ def learn_response(parsed: ParsedFormula, table: Table) -> ResponseSpec:
                 f"{table.dtype(name)}, which is not numeric. Ranking needs values in an order, "
                 f"numbers or dates: convert the column (ordered categories: to their codes)."
             )
-    steps = learn_steps(factor, Reader(table, factor.functions))
+    steps = learn_steps(factor, reader or Reader(table, factor.functions))
     variables = tuple(Variable(name, table.kind(name)) for name in factor.variables)
     return ResponseSpec(factor.name, variables, steps, factor.functions)
 
@@ -69,6 +73,7 @@ def learn_design(
     native: bool,
     smooth: bool = False,
     weights: Floats | None = None,
+    reader: Reader | None = None,
 ) -> DesignSpec:
     """Learn a formula's state from a table, ignoring missing values column by column.
 
@@ -81,6 +86,8 @@ def learn_design(
         Whether there may be smooth terms, ``s(x)``: only a penalised fit can use them.
     weights : ndarray of shape (n,), optional
         Case weights; knots of smooth terms heed them.
+    reader : Reader, optional
+        Reads what is learned from, if that is more than the rows of the table.
 
     Examples
     --------
@@ -94,7 +101,7 @@ def learn_design(
     """
     if not smooth:
         refuse_smooths(parsed)
-    reader = Reader(table, parsed.functions)
+    reader = reader or Reader(table, parsed.functions)
     variables = tuple(Variable(name, table.kind(name)) for name in parsed.variables)
     learned = {factor.name: _learn(factor, reader, weights) for factor in parsed.factors}
     build = _Builder(learned)

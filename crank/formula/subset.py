@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crank.design.expressions import check, evaluate
 from crank.design.reader import Reader
 from crank.errors import FormulaError
-from crank.formula.compile import compile_factor
+from crank.formula.compile import RawFactor, compile_factor
 from crank.formula.scaling import kinds_of, learn_steps
 from crank.formula.syntax import read_expression
 from crank.formula.tokens import shortened
@@ -37,13 +37,7 @@ def read_subset(
     >>> read_subset("age < 90 & sex == 'f'", table)
     array([ True, False, False])
     """
-    try:
-        tree = read_expression(condition, "the subset", "'age < 90'")
-        factor = compile_factor(condition, tree, table.names, context or {})
-    except RecursionError:
-        raise FormulaError(
-            f"the subset {shortened(condition)} is nested too deeply. Give a column of booleans."
-        ) from None
+    factor = _compiled(condition, table.names, context)
     reader = Reader(table, factor.functions)
     steps = learn_steps(factor, reader) if factor.form == "expression" else ()
     if not steps or check(steps, kinds_of(steps, reader), condition) != "boolean":
@@ -54,3 +48,32 @@ def read_subset(
     value = evaluate(steps, reader)
     chosen = np.broadcast_to(value.values.astype(np.bool_), (table.n_rows,))
     return chosen.copy() if value.missing is None else chosen & ~value.missing
+
+
+def columns_of_condition(condition: str, names: Collection[str]) -> tuple[str, ...]:
+    """List the columns that a condition reads, if it can be told of each row alone.
+
+    Examples
+    --------
+    >>> columns_of_condition("age < 90 & sex == 'f'", ["age", "sex", "bmi"])
+    ('age', 'sex')
+    """
+    factor = _compiled(condition, names, None)
+    if any(step.op == "standardize" for step in factor.steps):
+        raise FormulaError(
+            f"the subset {shortened(condition)} compares rows with the mean of all rows, which is "
+            "not known yet where data is in partitions. Compute it as a column before fitting."
+        )
+    return factor.variables
+
+
+def _compiled(
+    condition: str, names: Collection[str], context: Mapping[str, Callable[..., Any]] | None
+) -> RawFactor:
+    try:
+        tree = read_expression(condition, "the subset", "'age < 90'")
+        return compile_factor(condition, tree, names, context or {})
+    except RecursionError:
+        raise FormulaError(
+            f"the subset {shortened(condition)} is nested too deeply. Give a column of booleans."
+        ) from None

@@ -230,8 +230,13 @@ class Table:
 
     def is_ordered(self, name: str) -> bool:
         """Say whether a column declares levels in an order: an ordered categorical, an Enum."""
+        column = self.declared(name)
+        return column is not None and column.ordered
+
+    def declared(self, name: str) -> Coded | None:
+        """Return a column that declares its levels, such as a pandas categorical; else None."""
         column = self._column(name)
-        return isinstance(column, Coded) and column.ordered
+        return column if isinstance(column, Coded) else None
 
     def codes(
         self, name: str, levels: Sequence[LevelValue] | None = None

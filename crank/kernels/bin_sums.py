@@ -7,6 +7,7 @@ as one who has all rows. `crank.kernels.histogram` does both at once for rows in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,51 @@ class BinSums:
         if self.masses is None:
             return self.sizes.astype(np.float64)
         return np.asarray(self.masses[0].sum(axis=1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummedLayer(ScoredLayer):
+    """A layer whose rows are elsewhere: only their sums are here."""
+
+    sums: BinSums
+
+    @classmethod
+    def of_sums(cls, sums: BinSums, objective: Objective, min_leaf: int) -> SummedLayer:
+        """Make a layer of as many nodes, with no rows in it."""
+        return cls(
+            np.empty(0, dtype=np.int32),
+            np.zeros(len(sums.sizes) + 1, dtype=np.intp),
+            score=np.empty(0),
+            weight=None,
+            objective=objective,
+            min_leaf=min_leaf,
+            sums=sums,
+        )
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """Rows in each node."""
+        return self.sums.sizes
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """Sum of the scores of each node."""
+        return self.sums.total
+
+    @cached_property
+    def mass(self) -> FloatArray:
+        """Weight of each node."""
+        return self.sums.mass
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """Sum of the absolute scores of each node."""
+        return self.sums.spread
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """Sum of the squared scores of each node."""
+        return self.sums.squares
 
 
 @dataclass(frozen=True)

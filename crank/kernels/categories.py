@@ -34,13 +34,7 @@ class CategoryColumn:
         return cls(code, n_levels, discount)
 
     def search(self, layer: ScoredLayer) -> CategorySearch:
-        """Find the best subset in each node.
-
-        Sorted by mean score the best subset is a prefix: all levels with a positive sum for the
-        sum objective, by Fisher's theorem for the variance. Where the minimum leaf size forbids
-        that prefix, the search says what it would have gained, and `CategorySearch.settle` finds
-        the best subset that is allowed.
-        """
+        """Find the best subset in each node."""
         nodes, width = len(layer.starts), self.n_levels + 1
         code = self.code[layer.position]
         key = code + np.repeat(np.arange(nodes) * width, layer.sizes) if nodes > 1 else code
@@ -50,6 +44,22 @@ class CategoryColumn:
         weight = count if layer.weight is None else None
         if weight is None:
             weight = np.bincount(key, layer.weight, cells).reshape(shape)
+        return self.search_sums(layer, count, score, weight)
+
+    def search_sums(
+        self,
+        layer: ScoredLayer,
+        count: NDArray[np.intp],
+        score: FloatArray,
+        weight: NDArray[np.intp] | FloatArray,
+    ) -> CategorySearch:
+        """Find the best subset in each node from what its levels add up to.
+
+        Sorted by mean score the best subset is a prefix: all levels with a positive sum for the
+        sum objective, by Fisher's theorem for the variance. Where the minimum leaf size forbids
+        that prefix, the search says what it would have gained, and `CategorySearch.settle` finds
+        the best subset that is allowed.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = np.where(count > 0, np.rint(score / weight / layer.grain[:, None]), -np.inf)
         order = np.argsort(-mean, axis=1, kind="stable")
@@ -65,7 +75,7 @@ class CategoryColumn:
                 gain = left**2 * (mass / (left_weight * (mass - left_weight)))
         n_right = layer.sizes[:, None] - n_left
         gain = np.where((n_right > 0) & (2.0 * left > total), gain, 0.0)
-        chance = np.zeros(nodes)
+        chance = np.zeros(len(count))
         if self.discount:
             chance = chance_gain(count, layer.noise, layer.objective)
         bound = np.maximum(gain.max(axis=1) - chance, 0.0)

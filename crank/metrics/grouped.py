@@ -23,7 +23,10 @@ WIDEST = 2.0**20
 
 
 def leaf_concordance(
-    ranks: Ranks, score_rank: NDArray[np.integer], figures: Sequence[Figure]
+    ranks: Ranks,
+    score_rank: NDArray[np.integer],
+    figures: Sequence[Figure],
+    copies: FloatArray | None = None,
 ) -> list[Concordance]:
     """Do what `concordance` does, without sorting anything.
 
@@ -35,6 +38,8 @@ def leaf_concordance(
         Rank of the score from 0, in the order of `ranks`; ties share one.
     figures : sequence of Figure
         d_τ and the triple IAUC are quick, others go the general way.
+    copies : ndarray of shape (n,), optional
+        Rows, of equal weight, that each row stands for. Only quick figures then.
 
     Examples
     --------
@@ -47,9 +52,10 @@ def leaf_concordance(
     """
     n_leaves = int(score_rank.max()) + 1
     weights = None if ranks.unweighted else ranks.weight
-    if n_leaves > MOST_LEAVES or ranks.total > WIDEST * ranks.weight.min() * len(ranks.row):
+    wide = ranks.total > WIDEST * ranks.weight.min() * len(ranks.row)
+    if copies is None and (n_leaves > MOST_LEAVES or wide):
         return [figure.concordance(ranks.y, score_rank, weights) for figure in figures]
-    sample = _LeafSample(ranks, score_rank.astype(np.int64), n_leaves)
+    sample = _LeafSample(ranks, score_rank.astype(np.int64), n_leaves, copies)
     quick = {KENDALL.name: sample.kendall, IAUC.name: sample.iauc}
     return [
         sample.concordance(figure, *quick[figure.name]())
@@ -62,7 +68,10 @@ def leaf_concordance(
 class _LeafSample:
     """Sums that d_τ, IAUC and their influences share."""
 
-    def __init__(self, ranks: Ranks, leaf: IntArray, n_leaves: int) -> None:
+    def __init__(
+        self, ranks: Ranks, leaf: IntArray, n_leaves: int, copies: FloatArray | None = None
+    ) -> None:
+        self.copies, self.n = copies, len(leaf) if copies is None else round(copies.sum())
         distinct = int(ranks.group[-1]) + 1
         tied = distinct < len(leaf)
         first = np.flatnonzero(np.diff(ranks.group, prepend=-1)) if tied else np.arange(len(leaf))
@@ -84,8 +93,9 @@ class _LeafSample:
         return values if self.value is None else np.add.reduceat(values, self.first)
 
     def concordance(self, figure: Figure, estimate: float, influences: FloatArray) -> Concordance:
-        around = spread(influences, figure_evidence(figure, self.weight, self.mass))
-        return described(figure, estimate, around, len(self.weight), 0.05)
+        known = figure_evidence(figure, self.weight, self.mass, self.copies)
+        around = spread(influences, known, self.copies)
+        return described(figure, estimate, around, self.n, 0.05)
 
     def kendall(self) -> tuple[float, FloatArray]:
         pairs = float((self.mass * self.below).sum())

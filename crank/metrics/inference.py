@@ -233,9 +233,11 @@ def _spread(
     return spread(influences, figure_evidence(figure, weight, sample.mass))
 
 
-def figure_evidence(figure: Figure, weight: FloatArray, mass: FloatArray) -> Evidence:
+def figure_evidence(
+    figure: Figure, weight: FloatArray, mass: FloatArray, copies: FloatArray | None = None
+) -> Evidence:
     """Count what is independent, for a figure, among units of some weight."""
-    return evidence(weight, mass, members=figure.members, bearing=figure.bearing)
+    return evidence(weight, mass, members=figure.members, bearing=figure.bearing, copies=copies)
 
 
 def compare(

@@ -58,7 +58,13 @@ class Evidence:
     sets: float
 
 
-def evidence(weight: FloatArray, mass: FloatArray, members: int, bearing: float = 1.0) -> Evidence:
+def evidence(
+    weight: FloatArray,
+    mass: FloatArray,
+    members: int,
+    bearing: float = 1.0,
+    copies: FloatArray | None = None,
+) -> Evidence:
     """Count what is independent in a sample.
 
     Parameters
@@ -72,6 +78,8 @@ def evidence(weight: FloatArray, mass: FloatArray, members: int, bearing: float 
     bearing : float
         Share of the pairs that bear the figure: ½ for the uniform IAUC, whose outer thresholds
         rest on few of them.
+    copies : ndarray, optional
+        Units of equal weight that each unit stands for.
 
     Examples
     --------
@@ -80,7 +88,7 @@ def evidence(weight: FloatArray, mass: FloatArray, members: int, bearing: float 
     >>> evidence(np.ones(8), np.array([7.0, 1.0]), 2)  # only one row differs from the others
     Evidence(units=8.0, pairs=7.0, sets=1.0)
     """
-    units = effective_number(weight)
+    units = effective_number(weight, copies)
     share = mass / mass.sum()
     apart = (1.0 - float(share @ share)) / 2.0
     # a set takes each y once: the commonest values run out of partners
@@ -91,15 +99,26 @@ def evidence(weight: FloatArray, mass: FloatArray, members: int, bearing: float 
     return Evidence(units, max(bearing * units**2 * apart, 1.0), max(sets, 1.0))
 
 
-def spread(influences: FloatArray, known: Evidence) -> Spread:
-    """Measure the spread of influences, one for each independent unit."""
-    squares = influences**2
-    variance, fourth = float(squares.sum()), float(squares @ squares)
-    df = degrees_of_freedom(len(squares), variance, fourth)
+def spread(influences: FloatArray, known: Evidence, copies: FloatArray | None = None) -> Spread:
+    """Measure the spread of influences, one for each independent unit or for several alike."""
+    units, variance, fourth = moments(influences, copies)
+    df = degrees_of_freedom(units, variance, fourth)
     return Spread(variance, df, known.units, known.pairs, known.sets)
 
 
-def effective_number(weight: FloatArray) -> float:
+def moments(influences: FloatArray, copies: FloatArray | None) -> tuple[float, float, float]:
+    """Count units, and sum the squares and fourth powers of their influences.
+
+    An influence of several copies of a unit is the sum of theirs, which are equal.
+    """
+    squares = influences**2
+    if copies is None:
+        return len(squares), float(squares.sum()), float(squares @ squares)
+    each = squares / copies
+    return float(copies.sum()), float(each.sum()), float((each**2 / copies).sum())
+
+
+def effective_number(weight: FloatArray, copies: FloatArray | None = None) -> float:
     """Count units that weigh differently as so many equal ones (Kish).
 
     Examples
@@ -108,15 +127,16 @@ def effective_number(weight: FloatArray) -> float:
     (2.6666666666666665, 1.0)
     """
     scaled = weight / weight.max()
-    return float(scaled.sum() ** 2 / (scaled @ scaled))
+    squares = scaled @ scaled if copies is None else (scaled**2 / copies).sum()
+    return float(scaled.sum() ** 2 / squares)
 
 
-def degrees_of_freedom(n: int, variance: float, fourth: float) -> float:
+def degrees_of_freedom(n: float, variance: float, fourth: float) -> float:
     """Match mean and variance of a sum of squares to those of a multiple of χ² (Satterthwaite).
 
     Parameters
     ----------
-    n : int
+    n : float
         Number of units.
     variance, fourth : float
         Sum of the squares, and of their squares.

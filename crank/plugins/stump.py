@@ -76,6 +76,10 @@ class StumpRule(SplitRule):
             value = x - self.threshold if self.above else self.threshold - x
         return np.where(np.isnan(x), absent, np.clip(value, -_LARGEST, _LARGEST))
 
+    def goes_left(self, x: FloatArray) -> NDArray[np.bool_]:
+        """Tell which values of the one column take the high side."""
+        return self._decide(x) > 0.0
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON types."""
         return {

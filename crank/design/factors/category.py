@@ -205,5 +205,5 @@ def crossed(parts: tuple[Codes, ...], reader: Reader) -> Cross:
             f"the interaction of {listed(part.name for part in parts)} has too many combinations. "
             f"Use fewer categories in one term."
         )
-    numbers = np.unique(Cross(parts, ()).numbers(reader))
+    numbers = reader.distinct(Cross(parts, ()).numbers)
     return Cross(parts, tuple(numbers[numbers >= 0].tolist()))

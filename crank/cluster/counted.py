@@ -1,0 +1,114 @@
+"""Nodes known by the counts of their levels of y: scores, gains and summaries from these alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.cluster.sketch import FloatArray
+from crank.cluster.units import Units
+from crank.criteria import ROUNDING, Scores
+from crank.growing.passes import QUARTILES, edges
+from crank.kernels.cuts import Layer
+from crank.mass import LocalMass
+from crank.ranks import Ranks, rank_levels
+
+
+@dataclass(frozen=True)
+class NodeCounts:
+    """The responses of a node.
+
+    Attributes
+    ----------
+    position : ndarray of int32
+        Levels that occur, as positions in the tree's `Ranks`.
+    mass : ndarray of float64
+        Rows at each, or their weight in units.
+    rows : int
+    """
+
+    position: NDArray[np.int32]
+    mass: FloatArray
+    rows: int
+
+    def __add__(self, other: NodeCounts) -> NodeCounts:
+        position, place = np.unique(
+            np.concatenate((self.position, other.position)), return_inverse=True
+        )
+        mass = np.bincount(place, np.concatenate((self.mass, other.mass)), len(position))
+        return NodeCounts(position, mass.astype(np.float64), self.rows + other.rows)
+
+    @property
+    def pure(self) -> bool:
+        """Whether all responses are the same."""
+        return len(self.position) < 2
+
+
+def levels_ranked(
+    value: FloatArray, mass: NDArray[np.int64], units: Units
+) -> tuple[Ranks, NDArray[np.int32]]:
+    """Rank the levels that have rows; also return the position of each level, −1 without rows."""
+    there = mass > 0
+    position = np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)
+    return rank_levels(
+        value[there], mass[there].astype(np.float64) * units.scale, units.unit
+    ), position
+
+
+def counts_of(
+    mass: NDArray[np.int64], rows: int, position: NDArray[np.int32], units: Units
+) -> NodeCounts:
+    """Read the counts of one node off a row of a table with all levels."""
+    there = np.flatnonzero(mass)
+    return NodeCounts(position[there], mass[there].astype(np.float64) * units.scale, rows)
+
+
+def unit_scores(scores: Scores, ranks: Ranks, nodes: Sequence[NodeCounts]) -> list[FloatArray]:
+    """Score a row of weight 1 at each level of each node.
+
+    Criteria score rows with their weight; here each row stands for all of one y in its node.
+    """
+    layer = Layer(
+        np.concatenate([node.position for node in nodes]),
+        edges(np.array([len(node.position) for node in nodes], dtype=np.intp)),
+    )
+    mass = np.concatenate([node.mass for node in nodes])
+    found = scores(ranks, layer, LocalMass(ranks, layer, mass)) / mass
+    return np.split(found, layer.bounds[1:-1])
+
+
+def gains(
+    scores: Scores, ranks: Ranks, left: Sequence[NodeCounts], right: Sequence[NodeCounts]
+) -> FloatArray:
+    """Sum a figure's scores over the left sides of splits, known by the counts of both sides."""
+    parents = [a + b for a, b in zip(left, right, strict=True)]
+    units = unit_scores(scores, ranks, parents)
+    return np.array(
+        [
+            float(unit[np.searchsorted(node.position, side.position)] @ side.mass)
+            for unit, node, side in zip(units, parents, left, strict=True)
+        ]
+    )
+
+
+def summary(
+    ranks: Ranks, node: NodeCounts, unweighted: bool
+) -> tuple[int, float, float, float, float, float]:
+    """Describe a node as trees keep it: rows, weight, quantile, quartiles of y."""
+    mass = float(node.mass.sum())
+    ends = ranks.below[node.position] + ranks.upto[node.position]
+    quantile = float(node.mass @ ends) / (2.0 * ranks.total * mass)
+    running = np.cumsum(node.mass)
+    y = ranks.y[node.position]
+    if unweighted:
+        at = (node.rows - 1) * QUARTILES
+        low = np.floor(at)
+        lower = y[np.searchsorted(running, low, side="right")]
+        upper = y[np.searchsorted(running, np.minimum(low + 1, node.rows - 1), side="right")]
+        found = lower + (at - low) * (upper - lower)
+    else:
+        found = y[np.searchsorted(running, running[-1] * (QUARTILES - ROUNDING))]
+    return (node.rows, mass * ranks.unit, quantile, *found.tolist())

@@ -1,0 +1,175 @@
+"""The one verb of a distributed fit, the sum over partitions, and Dask behind it.
+
+Tasks know their partition and their arguments and nothing else, and keep the recipe of the
+partition: what a dying worker takes along is computed again, to the same bits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from crank.errors import ClusterError, CrankError, DataError, require
+
+FAN_IN = 8
+"""Results that are added in one task."""
+
+
+class Cluster:
+    """The partitions of a data frame, and where to work on them.
+
+    Parameters
+    ----------
+    parts : sequence of Delayed
+        One a partition.
+    client : distributed.Client, optional
+        By default Dask chooses: the active client if there is one.
+    where : sequence of str, optional
+        What to call the partitions in messages.
+    """
+
+    def __init__(
+        self, parts: Sequence[Any], client: Any = None, where: Sequence[str] | None = None
+    ) -> None:
+        self.parts, self.client = list(parts), client
+        self.where = list(where) if where is not None else names(len(self.parts))
+
+    @classmethod
+    def of(cls, frame: Any, columns: Sequence[str], client: Any = None) -> Cluster:
+        """Take the partitions of a Dask data frame, with some of its columns."""
+        require("dask", "dask")
+        key = {str(name): name for name in frame.columns}
+        parts = frame[[key[name] for name in columns]].to_delayed()
+        return cls(parts, client)
+
+    def gather(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Return what the work gives for each partition."""
+        return list(self._run(self._tasks(work, arguments)))
+
+    def sum(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Add up what the work gives for each partition; results know ``+``."""
+        import dask
+
+        add = dask.delayed(_added, pure=False)
+        tasks = self._tasks(work, arguments)
+        while len(tasks) > 1:
+            tasks = [add(tasks[k : k + FAN_IN]) for k in range(0, len(tasks), FAN_IN)]
+        (total,) = self._run(tasks)
+        return total
+
+    def keep(
+        self, work: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+    ) -> Cluster:
+        """Put what the work makes of each partition in its place, in the workers' memory.
+
+        ``each`` has an argument for every partition, which comes before the others.
+        """
+        import dask
+
+        tasks = self._tasks(work, arguments, each)
+        with self._clear():
+            kept = self.client.persist(tasks) if self.client else dask.persist(*tasks)
+        return Cluster(list(kept), self.client, self.where)
+
+    def _tasks(
+        self,
+        work: Callable[..., Any],
+        arguments: Sequence[Any],
+        each: Sequence[Any] | None = None,
+    ) -> list[Any]:
+        import dask
+
+        task = dask.delayed(_named, pure=False)
+        # one copy of the arguments for all tasks, as part of the graph: it cannot be lost
+        shared = dask.delayed(tuple(arguments), pure=False, traverse=False)
+        own = [()] * len(self.parts) if each is None else [(one,) for one in each]
+        return [
+            task(where, work, part, mine, shared)
+            for where, part, mine in zip(self.where, self.parts, own, strict=True)
+        ]
+
+    def _run(self, tasks: list[Any]) -> tuple[Any, ...]:
+        import dask
+
+        with self._clear():
+            if self.client:
+                return tuple(self.client.compute(tasks, sync=True))
+            return tuple(dask.compute(*tasks))
+
+    @contextmanager
+    def _clear(self) -> Iterator[None]:
+        """Say what went wrong on the cluster, and in which partition."""
+        try:
+            with warnings.catch_warnings():
+                # histograms travel with the graph on purpose, see `_tasks`
+                warnings.filterwarnings("ignore", message="(?s).*large graph")
+                yield
+        except (CrankError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # a cancelled future is no Exception
+            lost = cluster_failure(error)
+            if lost is not None:
+                raise lost from error
+            if isinstance(error, Exception):
+                self._blame(error)
+            raise
+
+    def _blame(self, error: Exception) -> None:
+        """Find the partition that cannot be read, if it is that, and name it."""
+        import dask
+
+        for where, part in zip(self.where, self.parts, strict=True):
+            task = dask.delayed(_there, pure=False)(part)
+            try:
+                task.compute() if self.client is None else self.client.compute(task, sync=True)
+            except Exception as found:
+                if cluster_failure(found) is None:
+                    raise DataError(
+                        f"{where} cannot be read: {type(found).__name__}: {found}. Repair it, or "
+                        "leave it out."
+                    ) from error
+
+
+def names(count: int) -> list[str]:
+    """Name the partitions of a frame."""
+    return [f"partition {k} of {count} (counted from 0)" for k in range(count)]
+
+
+def cluster_failure(error: BaseException) -> ClusterError | None:
+    """Turn what Dask raises when workers or the scheduler are gone into a message; else None."""
+    module, kind = type(error).__module__.split(".")[0], type(error).__name__
+    if kind == "KilledWorker":
+        return ClusterError(
+            f"the workers of the cluster died again and again at the same task ({error}). They "
+            "probably lack memory: give them more, or make partitions smaller: "
+            "frame.repartition(partition_size='100MB')."
+        )
+    gone = ("CommClosedError", "CancelledError", "FutureCancelledError", "FuturesCancelledError")
+    if kind in gone or (module == "distributed" and isinstance(error, OSError | TimeoutError)):
+        return ClusterError(
+            f"the connection to the cluster was lost ({kind}: {error}). Nothing was written. Start "
+            "the cluster again and repeat the call."
+        )
+    return None
+
+
+def _named(
+    where: str, work: Callable[..., Any], part: Any, own: tuple[Any, ...], shared: tuple[Any, ...]
+) -> Any:
+    try:
+        return work(part, *own, *shared)
+    except CrankError as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def _added(results: Sequence[Any]) -> Any:
+    total = results[0]
+    for result in results[1:]:
+        total = total + result
+    return total
+
+
+def _there(part: Any) -> bool:
+    return part is not None

@@ -1,0 +1,331 @@
+"""The two passes over partitions for each layer: y by node, and sums of scores by bin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.cluster.prepared import Prepared
+from crank.cluster.sketch import FloatArray
+from crank.kernels.bin_tables import WIDTH, Scratch
+from crank.kernels.compiled_histogram import count_columns
+from crank.kernels.compiled_routes import route
+
+BLOCK = 2**20
+"""Rows of which scores are summed in doubles: 2²⁰ whole numbers of 33 bits add up exactly."""
+
+SCORE_BITS = 32
+"""Scores are whole numbers of at most so many bits."""
+
+HALF_BITS = 16
+"""Squares are summed from halves of the scores, in whole numbers."""
+
+
+@dataclass(frozen=True)
+class Routes:
+    """A tree as partitions need it: where each bin goes, and which rows are the tree's.
+
+    Attributes
+    ----------
+    column, left, right : ndarray of int32
+        Of each node; ``left`` is −1 for a leaf. Wide columns are numbered behind all others.
+    start, side : ndarray
+        ``side[start[k] + bin]`` tells whether a bin goes left.
+    slot : ndarray of int32
+        Place of each node among those that are counted, −1 for others.
+    repeat, folds, inside : int, tuple of int, bool
+        The tree's rows are those outside the folds of a drawing, or inside; all without folds.
+    """
+
+    column: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    start: NDArray[np.int64]
+    side: NDArray[np.bool_]
+    slot: NDArray[np.int32]
+    repeat: int = 0
+    folds: tuple[int, ...] = ()
+    inside: bool = False
+
+    def slots(self, part: Prepared, rows: slice) -> NDArray[np.int32]:
+        """Route some rows of a partition; −1 for rows that are not counted."""
+        node = np.empty(len(part.level[rows]), dtype=np.int32)
+        bins = np.ascontiguousarray(part.bins[:, rows])
+        wide = np.ascontiguousarray(part.wide[:, rows])
+        route(bins, wide, self.column, self.start, self.side, self.left, self.right, node)
+        slot = self.slot[node]
+        if self.folds:
+            assert part.fold is not None
+            among = np.isin(part.fold[self.repeat, rows], self.folds)
+            slot[~among if self.inside else among] = -1
+        return slot
+
+
+@dataclass(frozen=True)
+class CountTask:
+    """Count y of some nodes of a tree.
+
+    Attributes
+    ----------
+    routes : Routes
+    first : int
+        The cell at which the tree's first slot begins.
+    shift : int
+        Neighbouring levels of y are joined: 2^shift of them are one.
+    levels : int
+        Levels that are left.
+    slots : int
+    """
+
+    routes: Routes
+    first: int
+    shift: int
+    levels: int
+    slots: int
+
+
+@dataclass(frozen=True)
+class LevelCounts:
+    """Rows (or weight) of each node by level of y, tree after tree, slot after slot.
+
+    Attributes
+    ----------
+    mass : ndarray of int64
+    rows : tuple of ndarray of int64
+        For each tree, the rows of each slot.
+    squares : ndarray of int64 or None
+        Squared weights, in units of `square_unit`, if they were asked for.
+    """
+
+    mass: NDArray[np.int64]
+    rows: tuple[NDArray[np.int64], ...]
+    squares: NDArray[np.int64] | None = None
+
+    def __add__(self, other: LevelCounts) -> LevelCounts:
+        squares = None
+        if self.squares is not None and other.squares is not None:
+            squares = self.squares + other.squares
+        rows = tuple(a + b for a, b in zip(self.rows, other.rows, strict=True))
+        return LevelCounts(self.mass + other.mass, rows, squares)
+
+
+def square_unit(largest: float) -> float:
+    """Return the unit of squared weights: their sums are whole numbers below 2⁶²."""
+    return largest**2 / 2.0**30
+
+
+def count_levels(
+    part: Prepared, tasks: Sequence[CountTask], largest: float | None = None
+) -> LevelCounts:
+    """Count y in the nodes of all tasks; with ``largest``, the largest weight, squares as well."""
+    cells = tasks[-1].first + tasks[-1].slots * tasks[-1].levels
+    mass = np.zeros(cells)
+    squares = None if largest is None or part.weight is None else np.zeros(cells)
+    rows = tuple(np.zeros(task.slots, dtype=np.int64) for task in tasks)
+    for block in _blocks(part.n):
+        level, weight = part.level[block].astype(np.int64), None
+        if part.weight is not None:
+            weight = part.weight[block]
+        for task, sizes in zip(tasks, rows, strict=True):
+            slot = task.routes.slots(part, block)
+            kept = np.flatnonzero(slot >= 0)
+            slot = slot[kept]
+            sizes += np.bincount(slot, minlength=task.slots)
+            cell = (level[kept] >> task.shift) + slot * np.int64(task.levels)
+            here = slice(task.first, task.first + task.slots * task.levels)
+            w = None if weight is None else weight[kept]
+            mass[here] += np.bincount(cell, w, task.slots * task.levels)
+            if squares is not None and w is not None and largest is not None:
+                each = np.maximum(np.rint(w**2 / square_unit(largest)), 1.0)
+                squares[here] += np.bincount(cell, each, task.slots * task.levels)
+    return LevelCounts(
+        mass.astype(np.int64), rows, None if squares is None else squares.astype(np.int64)
+    )
+
+
+@dataclass(frozen=True)
+class SumTask:
+    """Sum the scores of some nodes of a tree.
+
+    Attributes
+    ----------
+    routes : Routes
+    shift, slots : int
+        See `CountTask`.
+    score : ndarray of float64, shape (slots, levels)
+        Score of a row of weight 1, by level of y, scaled to whole numbers of `SCORE_BITS` bits
+        once it is multiplied by the weight.
+    """
+
+    routes: Routes
+    shift: int
+    slots: int
+    score: FloatArray
+
+
+@dataclass(frozen=True)
+class SlotSums:
+    """Sums of scores, in whole numbers, of the slots of a tree.
+
+    Attributes
+    ----------
+    sums, counts : ndarray of int64 and int32, shape (narrow columns, slots, 256)
+    masses : ndarray of int64, or None
+        Weight by bin, if rows have any.
+    sizes, total, spread : ndarray of int64, shape (slots,)
+        Rows, sum of scores and of their sizes.
+    squares : ndarray of int64, shape (3, slots)
+        Sum of the squared high halves, of high times low, of the squared low halves.
+    wide : tuple of (ndarray, ndarray, ndarray)
+        The same as the first three, for each wide column, of shape (slots, levels + 1).
+    """
+
+    sums: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    masses: NDArray[np.int64] | None
+    sizes: NDArray[np.int64]
+    total: NDArray[np.int64]
+    spread: NDArray[np.int64]
+    squares: NDArray[np.int64]
+    wide: tuple[NDArray[np.int64], ...] = field(default=())
+
+    def __add__(self, other: SlotSums) -> SlotSums:
+        masses = None
+        if self.masses is not None and other.masses is not None:
+            masses = self.masses + other.masses
+        return SlotSums(
+            self.sums + other.sums,
+            self.counts + other.counts,
+            masses,
+            self.sizes + other.sizes,
+            self.total + other.total,
+            self.spread + other.spread,
+            self.squares + other.squares,
+            tuple(a + b for a, b in zip(self.wide, other.wide, strict=True)),
+        )
+
+
+@dataclass(frozen=True)
+class LayerSums:
+    """The sums of several trees."""
+
+    trees: tuple[SlotSums, ...]
+
+    def __add__(self, other: LayerSums) -> LayerSums:
+        return LayerSums(tuple(a + b for a, b in zip(self.trees, other.trees, strict=True)))
+
+
+def sum_scores(
+    part: Prepared,
+    tasks: Sequence[SumTask],
+    columns: NDArray[np.intp],
+    wide_levels: Sequence[int],
+) -> LayerSums:
+    """Sum the scores of all tasks by column, node and bin.
+
+    Parameters
+    ----------
+    part : Prepared
+    tasks : sequence of SumTask
+    columns : ndarray of int
+        The narrow columns; see `crank.kernels.bin_tables.column_table`.
+    wide_levels : sequence of int
+        Number of levels of each wide column.
+    """
+    found = [_nothing(task, columns, wide_levels, part.weight is not None) for task in tasks]
+    for block in _blocks(part.n):
+        for k, task in enumerate(tasks):
+            found[k] = found[k] + _sums(part, block, task, columns, wide_levels)
+    return LayerSums(tuple(found))
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(k, min(k + BLOCK, n)) for k in range(0, n, BLOCK))
+
+
+def _nothing(
+    task: SumTask, columns: NDArray[np.intp], wide_levels: Sequence[int], weighted: bool
+) -> SlotSums:
+    shape = (len(columns), task.slots, WIDTH)
+    whole = np.zeros(task.slots, dtype=np.int64)
+    return SlotSums(
+        np.zeros(shape, dtype=np.int64),
+        np.zeros(shape, dtype=np.int32),
+        np.zeros(shape, dtype=np.int64) if weighted else None,
+        whole,
+        whole,
+        whole,
+        np.zeros((3, task.slots), dtype=np.int64),
+        tuple(np.zeros((3, task.slots, k + 1), dtype=np.int64) for k in wide_levels),
+    )
+
+
+def _sums(
+    part: Prepared,
+    block: slice,
+    task: SumTask,
+    columns: NDArray[np.intp],
+    wide_levels: Sequence[int],
+) -> SlotSums:
+    """Sum a block of rows; all numbers are whole and below 2⁵³."""
+    slot = task.routes.slots(part, block)
+    order = np.argsort(slot.astype(np.int16), kind="stable")
+    order = order[int((slot < 0).sum()) :]
+    slot = slot[order]
+    sizes = np.bincount(slot, minlength=task.slots)
+    bounds = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
+    level = part.level[block][order].astype(np.int64) >> task.shift
+    score = task.score[slot, level]
+    weight = None
+    if part.weight is not None:
+        weight = part.weight[block][order]
+        score = np.rint(score * weight)
+    shape = (len(columns), task.slots, WIDTH)
+    room = Scratch.of((len(columns) * task.slots + 1) * WIDTH, weight is not None, False)
+    bins = np.ascontiguousarray(part.bins[:, block])
+    if len(columns):
+        count_columns(
+            bins,
+            columns,
+            0,
+            len(columns),
+            order.astype(np.int32),
+            bounds,
+            score,
+            weight,
+            room.sums,
+            room.counts,
+            room.masses,
+        )
+    whole = score.astype(np.int64)
+    high, low = whole >> HALF_BITS, whole & (2**HALF_BITS - 1)
+    parts = np.stack((whole, np.abs(whole), high * high, high * low, low * low))
+    total, spread, *squares = _by_slot(parts, bounds)
+    masses = None
+    if room.masses is not None:
+        masses = room.masses[:-WIDTH].astype(np.int64).reshape(shape)
+    wide = []
+    for k, levels in enumerate(wide_levels):
+        cells = task.slots * (levels + 1)
+        cell = part.wide[k, block][order] + slot * np.int64(levels + 1)
+        each = [np.bincount(cell, w, cells) for w in (score, None, weight)]
+        wide.append(np.stack(each).astype(np.int64).reshape(3, task.slots, levels + 1))
+    return SlotSums(
+        room.sums[:-WIDTH].astype(np.int64).reshape(shape),
+        room.counts[:-WIDTH].reshape(shape),
+        masses,
+        sizes.astype(np.int64),
+        total,
+        spread,
+        np.stack(squares),
+        tuple(wide),
+    )
+
+
+def _by_slot(values: NDArray[np.int64], bounds: NDArray[np.intp]) -> NDArray[np.int64]:
+    running = np.zeros((len(values), values.shape[1] + 1), dtype=np.int64)
+    np.cumsum(values, axis=1, out=running[:, 1:])
+    return running[:, bounds[1:]] - running[:, bounds[:-1]]

@@ -1,0 +1,246 @@
+"""A partition as the passes read it: bins of X, levels of y, weights in units, folds.
+
+Of every row there is a byte a column, two for y and one a drawing of folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.cluster.engine import Cluster
+from crank.cluster.formula import Learned
+from crank.cluster.rows import read_rows
+from crank.cluster.sketch import FloatArray, Parts, keys_of
+from crank.cluster.spread import Spread, design_of
+from crank.cluster.units import Units
+from crank.kernels.compiled_bins import MISSING_BIN, bin_rows
+
+TILE = 128
+"""Rows that are binned at a time: their columns stay in the first cache."""
+
+HEAVY = 1024
+"""Rows of one content that are more than this part of all are dealt out one by one."""
+
+FEW_ROWS = 2**17
+"""Below so many rows in all, the client looks at every content."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How rows become bins, levels and units."""
+
+    learned: Learned
+    y: Parts
+    bins: tuple[Parts | None, ...]
+    levels: tuple[int, ...]
+    units: Units
+
+    @classmethod
+    def of(cls, learned: Learned, spread: Spread) -> Plan:
+        """Make the plan of what the passes found."""
+        levels = tuple(0 if names is None else len(names) for names in learned.design.levels)
+        return cls(learned, spread.y, spread.bins, levels, spread.units)
+
+    @property
+    def wide(self) -> list[int]:
+        """Columns with more levels than bins."""
+        return [j for j, k in enumerate(self.levels) if k > MISSING_BIN]
+
+    @property
+    def n_bins(self) -> NDArray[np.intp]:
+        """Bins in use of each column."""
+        found = [
+            len(parts.value) if parts is not None else min(k, MISSING_BIN)
+            for parts, k in zip(self.bins, self.levels, strict=True)
+        ]
+        return np.array(found, dtype=np.intp)
+
+    def edges(self) -> FloatArray:
+        """Edges of all columns as compiled code reads them."""
+        table = np.full((len(self.levels), MISSING_BIN + 1), np.inf)
+        for j, parts in enumerate(self.bins):
+            inner = np.arange(max(0.0, self.levels[j] - 1.0)) if parts is None else parts.edges
+            if j not in self.wide:
+                table[j, : len(inner)] = inner
+        return table
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One partition.
+
+    Attributes
+    ----------
+    bins : ndarray of uint8, shape (columns, n)
+    wide : ndarray of int32, shape (wide columns, n)
+        Codes of the categories with many levels, the number of levels for a missing one.
+    level : ndarray of uint16, shape (n,)
+    weight : ndarray of float64, shape (n,), or None
+        Whole numbers.
+    low, high : ndarray of shape (columns, 256)
+        Smallest and largest value in each bin.
+    key : ndarray of uint64, shape (n,), or None
+        Hash of each row's content, until folds are dealt.
+    fold : ndarray of uint8, shape (repeats, n), or None
+    """
+
+    bins: NDArray[np.uint8]
+    wide: NDArray[np.int32]
+    level: NDArray[np.uint16]
+    weight: FloatArray | None
+    low: FloatArray
+    high: FloatArray
+    key: NDArray[np.uint64] | None = None
+    fold: NDArray[np.uint8] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.level)
+
+
+def prepare(frame: Any, plan: Plan, keyed: bool) -> Prepared:
+    """Bin one partition."""
+    rows = read_rows(frame, plan.learned.asked)
+    y, X = design_of(rows, plan.learned)
+    n, d = len(y), len(plan.levels)
+    bins = np.zeros((d, n), dtype=np.uint8)
+    narrow = np.array([j for j in range(d) if j not in plan.wide], dtype=np.intp)
+    none = np.zeros(d, dtype=bool)
+    fill = bin_rows(str(X.dtype))
+    fill(X, 0, n, TILE, plan.edges(), narrow, none, bins, none.copy())
+    wide = np.empty((len(plan.wide), n), dtype=np.int32)
+    for k, j in enumerate(plan.wide):
+        wide[k] = np.where(np.isnan(X[:, j]), plan.levels[j], X[:, j])
+    weight = plan.units.whole(rows.weight)
+    low = np.full((d, MISSING_BIN + 1), np.inf)
+    high = np.full((d, MISSING_BIN + 1), -np.inf)
+    for j, parts in enumerate(plan.bins):
+        if parts is not None and not parts.discrete:
+            np.minimum.at(low[j], bins[j], X[:, j])
+            np.maximum.at(high[j], bins[j], X[:, j])
+    return Prepared(
+        bins,
+        wide,
+        plan.y.of(y).astype(np.uint16),
+        weight,
+        low,
+        high,
+        row_keys(y, X, weight) if keyed else None,
+    )
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mixed(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble whole numbers: each bit of the result depends on all bits (splitmix64)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(key ^ (key >> np.uint64(31)))
+
+
+def row_keys(y: FloatArray, X: NDArray[Any], weight: FloatArray | None) -> NDArray[np.uint64]:
+    """Hash the content of rows: the same wherever a row is, and whatever its column's type."""
+    key = mixed(keys_of(y) + _ODD)
+    columns = [X[:, j] for j in range(X.shape[1])] + ([] if weight is None else [weight])
+    for column in columns:
+        x = np.asarray(column, dtype=np.float64)
+        key = mixed(key * np.uint64(3) + keys_of(np.where(np.isnan(x), np.nan, x)) + _ODD)
+    return key
+
+
+def deal(cluster: Cluster, n: int, folds: int, seeds: Sequence[int]) -> Cluster:
+    """Deal the rows of all partitions out to folds, by their content.
+
+    Rows of the same content that are many, such as those of a few categories, would make folds
+    of very different size: they are numbered over all partitions and dealt out in turn. Which of
+    them goes where does not matter, for nothing tells them apart.
+    """
+    most = max(1, n // HEAVY)
+    found = cluster.gather(candidates, n)
+    keys, place = np.unique(np.concatenate([key for key, _ in found]), return_inverse=True)
+    known = np.bincount(place, np.concatenate([count for _, count in found]), len(keys))
+    common = keys[known > most] if n < FEW_ROWS else keys
+    counts = np.array(cluster.gather(occurrences, common), dtype=np.int64)
+    heavy = counts.sum(axis=0) > most
+    before = np.cumsum(counts[:, heavy], axis=0) - counts[:, heavy]
+    return cluster.keep(dealt, common[heavy], folds, tuple(seeds), each=list(before))
+
+
+def candidates(part: Prepared, n: int) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
+    """List contents that may be too many rows of all n: they are common here, or elsewhere."""
+    assert part.key is not None
+    key, count = np.unique(part.key, return_counts=True)
+    common = count > (0 if n < FEW_ROWS else len(part.key) // HEAVY)
+    return key[common], count[common]
+
+
+def occurrences(part: Prepared, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Count the rows of some contents."""
+    assert part.key is not None
+    place = np.searchsorted(keys, part.key)
+    place[place == len(keys)] = 0
+    known = keys[place] == part.key if len(keys) else np.zeros(len(place), dtype=bool)
+    return np.bincount(place[known], minlength=len(keys)).astype(np.int64)
+
+
+def dealt(
+    part: Prepared,
+    before: NDArray[np.int64],
+    heavy: NDArray[np.uint64],
+    folds: int,
+    seeds: tuple[int, ...],
+) -> Prepared:
+    """Give each row of a partition its folds.
+
+    ``before`` counts the rows of each heavy content in the partitions before this one.
+    """
+    key = part.key
+    assert key is not None
+    fold = np.empty((len(seeds), part.n), dtype=np.uint8)
+    turn = np.zeros(part.n, dtype=np.uint64)
+    if len(heavy):
+        place = np.minimum(np.searchsorted(heavy, key), len(heavy) - 1)
+        rows = np.flatnonzero(heavy[place] == key)
+        rows = rows[np.argsort(place[rows], kind="stable")]
+        here = np.bincount(place[rows], minlength=len(heavy))
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(here) - here, here)
+        turn[rows] = within + before[place[rows]]
+    for r, seed in enumerate(seeds):
+        first = mixed(key ^ np.uint64(seed)) >> np.uint64(16)
+        fold[r] = (first + turn) % np.uint64(folds)
+    return replace(part, key=None, fold=fold)
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Smallest and largest value in each bin, over partitions."""
+
+    low: FloatArray
+    high: FloatArray
+
+    def __add__(self, other: Extremes) -> Extremes:
+        return Extremes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+def extremes(part: Prepared) -> Extremes:
+    """Read them off one partition."""
+    return Extremes(part.low, part.high)
+
+
+def bin_values(plan: Plan, found: Extremes) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest value of each bin; of categories, the codes."""
+    low, high = found.low.copy(), found.high.copy()
+    for j, parts in enumerate(plan.bins):
+        if parts is None or parts.discrete:
+            value = np.arange(MISSING_BIN + 1.0) if parts is None else parts.value
+            size = min(len(value), MISSING_BIN)
+            low[j, :size] = high[j, :size] = value[:size]
+    low[:, MISSING_BIN] = high[:, MISSING_BIN] = np.nan
+    return low, high

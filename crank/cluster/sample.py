@@ -1,0 +1,32 @@
+"""A sample of rows that does not depend on partitions: those whose content hashes lowest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from crank.cluster.engine import Cluster
+from crank.cluster.prepared import mixed
+
+
+def sample_rows(cluster: Cluster, size: int, seed: int) -> pd.DataFrame:
+    """Draw rows into this process; all of them if there are no more."""
+    parts = [part for part in cluster.gather(lowest_rows, size, seed) if len(part[0])]
+    if not parts:
+        frames = cluster.gather(lowest_rows, size, seed)
+        return pd.DataFrame(frames[0][1])  # no rows, but columns
+    keys = np.concatenate([key for key, _ in parts])
+    frame = pd.concat([rows for _, rows in parts], ignore_index=True)
+    chosen = np.argsort(keys, kind="stable")[:size]
+    return frame.iloc[chosen].reset_index(drop=True)
+
+
+def lowest_rows(frame: Any, size: int, seed: int) -> tuple[NDArray[np.uint64], pd.DataFrame]:
+    """Return the rows of one partition that may belong to the sample, with their hashes."""
+    content = pd.util.hash_pandas_object(frame, index=False).to_numpy().astype(np.uint64)
+    key = mixed(content ^ np.uint64(seed))
+    chosen = np.argsort(key, kind="stable")[:size]
+    return key[chosen], frame.iloc[chosen]

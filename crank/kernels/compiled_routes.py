@@ -1,0 +1,36 @@
+"""Compiled: rows of bins down a tree whose nodes say for every bin on which side it goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crank.kernels.compiler import kernel
+
+
+@kernel
+def route(
+    bins: NDArray[np.uint8],
+    wide: NDArray[np.int32],
+    column: NDArray[np.int32],
+    start: NDArray[np.int64],
+    side: NDArray[np.bool_],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    node: NDArray[np.int32],
+) -> Any:
+    """Find the node in which each row ends.
+
+    Columns beyond those of ``bins`` are those of ``wide``. Node k asks ``side`` from ``start[k]``
+    on whether a bin goes left; ``left[k]`` is −1 if it is no parent.
+    """
+    narrow = len(bins)
+    for i in range(len(node)):
+        k = np.int32(0)
+        while left[k] >= 0:
+            c = column[k]
+            code = np.int64(bins[c, i]) if c < narrow else np.int64(wide[c - narrow, i])
+            k = left[k] if side[start[k] + code] else right[k]
+        node[i] = k
