@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "ClusterError",
     "CrankError",
     "DataError",
     "FormulaError",

@@ -78,7 +78,7 @@ def test_few_values_are_kept_as_they_are() -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=2))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_keys_keep_the_order(values: list[float]) -> None:
     x = np.array(values)
     keys = keys_of(x)
