@@ -14,14 +14,12 @@ from crank.cluster.prepared import mixed
 
 def sample_rows(cluster: Cluster, size: int, seed: int) -> pd.DataFrame:
     """Draw rows into this process; all of them if there are no more."""
-    parts = [part for part in cluster.gather(lowest_rows, size, seed) if len(part[0])]
-    if not parts:
-        frames = cluster.gather(lowest_rows, size, seed)
-        return pd.DataFrame(frames[0][1])  # no rows, but columns
+    parts = cluster.gather(lowest_rows, size, seed)
     keys = np.concatenate([key for key, _ in parts])
-    frame = pd.concat([rows for _, rows in parts], ignore_index=True)
-    chosen = np.argsort(keys, kind="stable")[:size]
-    return frame.iloc[chosen].reset_index(drop=True)
+    full: list[pd.DataFrame] = [rows for _, rows in parts if len(rows)] or [parts[0][1]]
+    frame = pd.concat(full, ignore_index=True)
+    drawn: pd.DataFrame = frame.iloc[np.argsort(keys, kind="stable")[:size]]
+    return drawn.reset_index(drop=True)
 
 
 def lowest_rows(frame: Any, size: int, seed: int) -> tuple[NDArray[np.uint64], pd.DataFrame]:
