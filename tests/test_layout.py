@@ -23,7 +23,7 @@ LAYERS = [
     *("graphs", "growing", "plugins"),
     *("rankers", "fitting", "records", "cluster"),
     *("report", "judging", "export", "models"),
-    *("estimators", "datasets", "serve", "monitor", "service", "api", "testing"),
+    *("estimators", "datasets", "serve", "monitor", "service", "api", "page", "testing"),
     *("datafiles", "scoring", "verification", "paper", "demo", "cli"),
 ]
 HEAVY = [

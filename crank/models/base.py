@@ -15,7 +15,7 @@ from crank.frames.table import Table
 from crank.growing.matrix import FloatArray
 from crank.records.base import DesignedRecord, ModelRecord
 from crank.records.inputs import input_schema
-from crank.records.kinds import reader
+from crank.records.kinds import page_writer, reader
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,6 +190,54 @@ class RankingModel(ModelRecord):
         from crank.report.plots import plot_score
 
         return plot_score(self, feature, data, **options)
+
+    def report(
+        self,
+        path: str | Path,
+        data: Any = None,
+        *,
+        versus: Mapping[str, RankingModel] | None = None,
+        name: str = "model",
+        weights: Any = None,
+        unknown: Unknown = "error",
+        title: str | None = None,
+    ) -> Path:
+        """Write a report for a browser: one HTML file that needs nothing else.
+
+        It holds the summary, the tree to walk and to prune, curves with bands, tables that sort,
+        importance, partial dependence, calibration, a diagnosis in words, and a form that scores
+        a row as Python does.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        data : data frame, optional
+            Rows that the model has not seen, with their response.
+        versus : mapping of names to RankingModel, optional
+            Models to set beside this one, with paired tests.
+        name : str
+            Of this model, beside others.
+        weights : str or array-like, optional
+            Case weights of the rows.
+        unknown : {"error", "missing"}
+            What to do with category levels that training did not have.
+        title : str, optional
+
+        Returns
+        -------
+        Path
+            Of the file.
+        """
+        written: Path = page_writer()(
+            {name: self, **(versus or {})},
+            path,
+            data=data,
+            weights=weights,
+            unknown=unknown,
+            title=title,
+        )
+        return written
 
     def to_json(
         self, path: str | Path | None = None, *, metadata: Mapping[str, Any] | None = None

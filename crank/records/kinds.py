@@ -93,6 +93,15 @@ KINDS: dict[str, Kind] = {
 }
 
 
+PAGE = "crank.page:write_page"
+"""What writes a model as an HTML page; it stands above models, which have a verb for it."""
+
+
+def page_writer() -> Any:
+    """Load the function that writes models as a page."""
+    return _named(PAGE)
+
+
 def model_class(kind: str) -> Any:
     """Load the class of a kind's models."""
     return _named(KINDS[kind].model)

@@ -159,17 +159,9 @@ def plot_profile(
     >>> ax.get_xlabel()
     'threshold: quantile of y'
     """
-    from crank import metrics
-
     ax = axes(ax)
     y, score, w = scored(model, data, weights=weights, unknown=unknown)
-    # evenly spread thresholds: neighbours share most of their rows, more of them only add noise
-    found = metrics.profile_band(y, score, points=THRESHOLDS, weights=w)
-    inner = np.minimum(found.quantile, 1.0 - found.quantile) * len(y) >= FEWEST_ROWS
-    keep = inner if inner.any() else ~inner
-    quantile, auc = found.quantile[keep], found.auc[keep]
-    low = np.minimum(_smooth(found.low[keep]), auc)
-    high = np.maximum(_smooth(found.high[keep]), auc)
+    quantile, auc, low, high = profile_points(y, score, w)
     if band:
         ax.fill_between(quantile, low, high, color=ACCENT, alpha=0.16, lw=0)
     few = len(quantile) < 8
@@ -183,6 +175,21 @@ def plot_profile(
     )
     unframed(ax)
     return ax
+
+
+def profile_points(
+    y: NDArray[np.float64], score: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], ...]:
+    """Return quantiles of thresholds, the AUC at each, and the ends of its interval."""
+    from crank import metrics
+
+    # evenly spread thresholds: neighbours share most of their rows, more of them only add noise
+    found = metrics.profile_band(y, score, points=THRESHOLDS, weights=weights)
+    inner = np.minimum(found.quantile, 1.0 - found.quantile) * len(y) >= FEWEST_ROWS
+    keep = inner if inner.any() else ~inner
+    auc = found.auc[keep]
+    low = np.minimum(_smooth(found.low[keep]), auc)
+    return found.quantile[keep], auc, low, np.maximum(_smooth(found.high[keep]), auc)
 
 
 def _smooth(limit: NDArray[np.float64], window: int = 5) -> NDArray[np.float64]:

@@ -146,13 +146,9 @@ def plot_calibration(
 
     check_alpha(alpha)
     y, leaf = responses_by_leaf(model, data, unknown)
-    ranks = rank(y)
-    position = np.empty(len(y))
-    position[ranks.row] = ranks.quantile
     trained = np.array([model.tree.nodes[i].quantile for i in model.tree.leaves])
-    count = np.bincount(leaf, minlength=len(trained))
+    mean, reach, count = positions_by_group(y, leaf, len(trained), alpha)
     met = count > 0  # a leaf that no new row reaches says nothing
-    mean, reach = _mean_and_reach(position, leaf, count, alpha)
 
     ax = axes(ax, (5.0, 4.8))
     ax.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
@@ -170,12 +166,16 @@ def plot_calibration(
     return ax
 
 
-def _mean_and_reach(
-    position: NDArray[np.float64], leaf: NDArray[np.intp], count: NDArray[np.intp], alpha: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean position by leaf and half the width of its interval; none for a single row."""
+def positions_by_group(
+    y: NDArray[np.float64], leaf: NDArray[np.intp], groups: int, alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+    """Mean position of y by leaf, half the width of its interval (none for a single row), rows."""
+    ranks = rank(y)
+    position = np.empty(len(y))
+    position[ranks.row] = ranks.quantile
+    count = np.bincount(leaf, minlength=groups)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.bincount(leaf, position, minlength=len(count)) / count
         squares = np.bincount(leaf, (position - mean[leaf]) ** 2, minlength=len(count))
         reach = NormalDist().inv_cdf(1.0 - alpha / 2.0) * np.sqrt(squares / (count - 1) / count)
-    return mean, np.where(count > 1, reach, 0.0)
+    return mean, np.where(count > 1, reach, 0.0), count

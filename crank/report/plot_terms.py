@@ -218,9 +218,19 @@ class Dependence(NamedTuple):
 
 
 def dependence(
-    model: ModelRecord, feature: str, data: Any, type: str, unknown: str = "error"
+    model: ModelRecord,
+    feature: str,
+    data: Any,
+    type: str,
+    unknown: str = "error",
+    *,
+    grid: int = GRID,
+    most: int = MOST_AVERAGED,
 ) -> Dependence:
-    """Put a feature to one value after the other in rows that keep all else, and predict."""
+    """Put a feature to one value after the other in rows that keep all else, and predict.
+
+    A numeric feature is put at so many values (``grid``), in at most so many rows (``most``).
+    """
     kinds = {variable.name: variable.kind for variable in model.variables}
     if feature not in kinds:
         raise OptionError(
@@ -237,12 +247,12 @@ def dependence(
     if kinds[feature] == "number" and len(found) > FEW:
         x = table.numeric(feature).astype(np.float64)
         occurring = x[~np.isnan(x)]
-        values = np.linspace(occurring.min(), occurring.max(), GRID)
+        values = np.linspace(occurring.min(), occurring.max(), grid)
         column: NDArray[Any] = values
     else:
         values = tuple(levels[k] for k in found)
         column = np.array(values, dtype=object if isinstance(values[0], str) else None)
-    rows = _spread(table.n_rows, MOST_AVERAGED)
+    rows = _spread(table.n_rows, most)
     kept = table.rows(np.tile(rows, len(column)))
     moved = Table.read({feature: np.repeat(column, len(rows))})
     both = Table(

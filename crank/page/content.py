@@ -1,0 +1,243 @@
+"""All that a page says, as plain data: of each model, and of the models against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from crank._version import __version__
+from crank.api import distill
+from crank.errors import CrankError, NotExportableError
+from crank.frames.table import Table
+from crank.judging.comparison import compare
+from crank.judging.diagnose import diagnose
+from crank.page.carried import carried
+from crank.page.drawn_tree import drawn_tree
+from crank.page.form import form_fields, standing
+from crank.page.judged import judged
+from crank.page.plain import number, numbers, table
+from crank.records.additive import AdditiveRecord
+from crank.records.base import ModelRecord
+from crank.records.kinds import reader
+from crank.records.linear import LinearRecord
+from crank.records.scored import scored_rows
+from crank.records.tree import TreeRecord
+from crank.report.coefficients import coefficients
+from crank.report.effects import effects
+
+REPEATED = 20_000
+"""Rows up to which a diagnosis repeats the fit, and to which a distilled tree is fitted."""
+MOST_MEMBERS = 1_000
+"""Trees that the table of members lists."""
+
+
+def content(
+    models: Mapping[str, ModelRecord], data: Any, weights: Any, unknown: str, title: str | None
+) -> dict[str, Any]:
+    """Collect what the page shows."""
+    first = next(iter(models.values()))
+    by_leaf = all(isinstance(model, TreeRecord) for model in models.values())
+    about: dict[str, Any] = {
+        "title": title or f"Ranking {first.response.name}",
+        "version": __version__,
+        "models": [
+            _model(name, model, data, weights, unknown, by_leaf) for name, model in models.items()
+        ],
+    }
+    if data is not None:
+        about["rows"] = Table.read(data).n_rows
+    if data is not None and len(models) > 1:
+        about["comparison"] = _comparison(models, data, weights, unknown)
+    return about
+
+
+def _model(
+    name: str, model: ModelRecord, data: Any, weights: Any, unknown: str, by_leaf: bool
+) -> dict[str, Any]:
+    report = reader(model.kind, "report")
+    summary = report.summary(model)
+    found: dict[str, Any] = {
+        "name": name,
+        "kind": model.kind,
+        "headline": report.headline(model),
+        "formula": model.formula,
+        "response": model.response.name,
+        "n": model.training.n,
+        "created": model.training.created,
+        "summary": [
+            {
+                "title": section.title,
+                "lines": list(section.lines),
+                "table": None if section.table is None else table(section.table),
+                "note": section.note,
+            }
+            for section in summary.sections
+        ],
+        "importance": table(report.importance(model)),
+        "achieved": report.achieved(model),
+        "fields": form_fields(model),
+        "notes": [],
+    }
+    try:
+        found["scores"] = carried(model)
+    except NotExportableError as cause:
+        found["notes"].append(f"No what-if form: {cause}")
+    rows = None if data is None else Table.read(data)
+    scored = None if rows is None else scored_rows(model, data, weights=weights, unknown=unknown)
+    found["standing"] = standing(model, None if scored is None else scored.score)
+    if rows is not None and scored is not None:
+        found["judged"] = judged(model, scored, rows, unknown, by_leaf=by_leaf)
+        found["judged"]["n"] = len(scored.y)
+    if isinstance(model, TreeRecord):
+        found["tree"] = drawn_tree(model, rows, unknown)
+        found["leaves"] = table(report.tidy(model))
+        if data is not None:
+            found["diagnosis"] = _diagnosis(model, data, weights, unknown)
+    elif isinstance(model, LinearRecord):
+        found["coefficients"] = _coefficients(model)
+        if isinstance(model, AdditiveRecord):
+            found["effects"] = _effects(model)
+    else:
+        members = report.tidy(model).head(MOST_MEMBERS)
+        found["members"] = table(members)
+        if rows is not None:
+            found["distilled"] = _distilled(model, rows, unknown)
+    return found
+
+
+def _diagnosis(model: TreeRecord, data: Any, weights: Any, unknown: str) -> dict[str, Any]:
+    rows = Table.read(data).n_rows
+    if rows > REPEATED:
+        return {"verdict": f"Not asked: {rows} rows are many to repeat the fit on. Use diagnose()."}
+    try:
+        found = diagnose(model, data, weights=weights, unknown=unknown, progress=False)
+    except CrankError as cause:
+        return {"verdict": f"Not asked: {cause}"}
+    shown = found.table.drop(columns=["finer", "se_finer", "gain_model", "se_model"])
+    return {"verdict": found.verdict, "table": table(shown), "folds": found.folds}
+
+
+def _coefficients(model: LinearRecord) -> dict[str, Any]:
+    """Tabulate coefficients, and draw them per standard deviation of their columns."""
+    found = coefficients(model, 0.05)
+    spread = model.ranker.spread
+    plot = [
+        {"term": str(term), "y": number(b * s), "low": number(low * s), "high": number(high * s)}
+        for term, b, low, high, s in zip(
+            found["term"], found["estimate"], found["ci_low"], found["ci_high"], spread, strict=True
+        )
+    ]
+    return {"table": table(found), "plot": plot}
+
+
+def _effects(model: AdditiveRecord) -> list[dict[str, Any]]:
+    """Describe the curves and levels of an additive model; surfaces are left to dependence."""
+    found = []
+    for one in effects(model):
+        if one.part.shape == "surface" or (one.by is not None and not isinstance(one.by, tuple)):
+            continue
+        levels = isinstance(one.x, tuple)
+        shared = {
+            "term": one.part.name,
+            "x": list(map(str, one.x)) if levels else numbers(one.x),
+        }
+        if one.by is None:
+            lines = [{"name": "", "y": one.value, "se": one.se}]
+        else:
+            lines = [
+                {"name": str(level), "y": one.value[:, k], "se": one.se[:, k]}
+                for k, level in enumerate(one.by)
+            ]
+        found.append(
+            shared
+            | {
+                "lines": [
+                    {
+                        "name": line["name"],
+                        "y": numbers(line["y"]),
+                        "low": numbers(np.asarray(line["y"]) - 1.96 * np.asarray(line["se"])),
+                        "high": numbers(np.asarray(line["y"]) + 1.96 * np.asarray(line["se"])),
+                    }
+                    for line in lines
+                ]
+            }
+        )
+    return found
+
+
+def _distilled(model: ModelRecord, rows: Table, unknown: Any) -> dict[str, Any]:
+    """Fit a small tree to the model's order, and say how far it can be trusted."""
+    if rows.n_rows > REPEATED:
+        rows = rows.rows(np.linspace(0, rows.n_rows - 1, REPEATED).astype(np.intp))
+    try:
+        found = distill(model, rows, unknown=unknown)
+    except CrankError as cause:
+        return {"note": f"No tree: {cause}"}
+    assert isinstance(found.model, TreeRecord)
+    named = replace(found.model.response, name="the model's score")
+    words = (
+        f"A tree of {found.model.tree.n_leaves} leaves puts {100 * found.fidelity.estimate:.1f} "
+        "of 100 pairs of rows in the same order as the model"
+    )
+    if found.price is not None:
+        words += (
+            f", and {abs(100 * found.price.estimate):.1f} "
+            f"{'fewer' if found.price.estimate >= 0 else 'more'} in the order of "
+            f"{model.response.name} (95% interval {100 * found.price.ci_low:.1f} to "
+            f"{100 * found.price.ci_high:.1f} fewer)"
+        )
+    known = rows if _has_response(model, rows) else None
+    return {
+        "note": words + ".",
+        "tree": drawn_tree(replace(found.model, response=named), known, unknown, model.response),
+    }
+
+
+def _has_response(model: ModelRecord, rows: Table) -> bool:
+    return all(variable.name in rows.names for variable in model.response.variables)
+
+
+def _comparison(
+    models: Mapping[str, ModelRecord], data: Any, weights: Any, unknown: Any
+) -> list[dict[str, Any]]:
+    """Test which of the models ranks better, by each figure that the responses allow."""
+    found = []
+    for metric in ("kendall", "iauc"):
+        try:
+            result = compare(
+                dict(models), data=data, metric=metric, weights=weights, unknown=unknown
+            )
+        except CrankError:
+            if metric == "kendall":
+                raise
+            continue
+        found.append(
+            {
+                "metric": result.metric,
+                "n": result.n,
+                "estimates": table(result.estimates),
+                "tests": table(result.tests),
+                "words": _winner(result.tests),
+            }
+        )
+    return found
+
+
+def _winner(tests: pd.DataFrame) -> list[str]:
+    words = []
+    for row in tests.to_dict("records"):
+        one, two = row["model_1"], row["model_2"]
+        p = row.get("pvalue_adjusted", row["pvalue"])
+        if not p < 0.05:
+            words.append(f"{one} and {two} cannot be told apart on these rows (p = {p:.2g}).")
+        else:
+            better, worse = (one, two) if row["difference"] > 0 else (two, one)
+            words.append(
+                f"{better} ranks better than {worse}, by {abs(row['difference']):.4f} "
+                f"(p = {p:.2g})."
+            )
+    return words
