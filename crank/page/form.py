@@ -88,4 +88,4 @@ def _binned(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Add up the shares of equal edges."""
     distinct, at = np.unique(edges, return_inverse=True)
-    return distinct, np.bincount(at, share)
+    return distinct, np.bincount(at, share).astype(np.float64)
