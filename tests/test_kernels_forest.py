@@ -102,6 +102,30 @@ def test_compiled_tree_is_the_numpy_tree(name: str, weight: bool) -> None:
         assert_same(fast, slow)
 
 
+@pytest.mark.parametrize("max_features", [4, 3])
+def test_sums_that_siblings_share_grow_the_numpy_tree(max_features: int) -> None:
+    X, y = sample(3000, digits=2)
+    bins, bag, vote, _ = bagged(X, y, 1)
+    for changes in ({}, {"at_random": True}, {"direction": np.array([1, -1, 0, 0])}):
+        settings = growth("spearman", max_features=max_features, max_depth=7, **changes)
+        assert settings.shares_sums
+        fast = grow_compiled(bins, bag, settings, vote, 3)
+        assert_same(fast, grow_bag(bins, bag, settings, vote, 3))
+        assert np.count_nonzero(fast.column >= 0) > 60
+
+
+def test_a_forest_without_room_for_sums_counts_anew() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(900, 1500))  # room for two nodes
+    ranks = rank(X[:, 7] + X[:, 300] + 0.3 * rng.normal(size=900))
+    draws = np.bincount(rng.integers(900, size=900), minlength=900).astype(np.int32)
+    bins = bin_columns(X, (0,) * 1500, ranks.row, Threads(1))
+    bag, vote = Bag.of(draws, None, ranks.group), GRID * ranks.quantile
+    none = np.zeros(1500, dtype=np.intp)
+    settings = growth("spearman", max_features=1500, max_depth=3, direction=none)
+    assert_same(grow_compiled(bins, bag, settings, vote, 3), grow_bag(bins, bag, settings, vote, 3))
+
+
 @pytest.mark.parametrize("name", ["spearman", "kendall", "crank", "iauc"])
 def test_a_bag_is_the_ordinary_tree_with_its_draws_as_weights(name: str) -> None:
     rng = np.random.default_rng(1)

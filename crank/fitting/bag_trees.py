@@ -31,6 +31,8 @@ LARGEST = float(np.finfo(np.float64).max)
 CRITERIA = {"crank": 0, "kendall": 1, "iauc": 2, "spearman": 3}
 """As `crank.kernels.compiled_layer` numbers them."""
 
+NOTHING = np.empty((0, 0), dtype=np.uint8)
+
 Ints = NDArray[np.int32]
 TreeMaker = Callable[[Ints, int], Any]
 """``(draws, seed) -> trees``: a forest of one tree from its bag."""
@@ -65,6 +67,8 @@ def column_trees(
     vote = np.asarray(GRID * ranks.quantile)
     weight = None if ranks.unweighted else ranks.weight
     grow = grow_compiled if compiled else grow_bag
+    if compiled and growth.shares_sums:
+        _ = bins.by_row  # once, before threads ask for it
 
     def make(draws: Ints, seed: int) -> ColumnTrees:
         bag = Bag.of(draws, weight, ranks.group)
@@ -112,8 +116,10 @@ def grow_compiled(
     span, gain = np.zeros((most, 2), dtype=np.intp), np.zeros(most)
     size, mass, mean = np.zeros(most, dtype=np.int32), np.zeros(most), np.zeros(most)
     columns = np.column_stack((bins.n_bins, growth.direction, bins.levels > 0)).astype(np.intp)
+    whole = bag.is_whole(growth.criterion)
     k = grow_tree(
         bins.bins,
+        bins.by_row if whole and growth.shares_sums else NOTHING,
         columns,
         rank,
         order,
@@ -125,7 +131,7 @@ def grow_compiled(
         bag.below,
         bag.upto,
         vote,
-        bag.is_whole(growth.criterion),
+        whole,
         growth.criterion,
         growth.variance,
         growth.at_random,

@@ -56,6 +56,14 @@ class Growth:
     direction: NDArray[np.intp]
     rounding: float
 
+    @property
+    def shares_sums(self) -> bool:
+        """Whether sums of a node serve its children: scores are the same in every node.
+
+        Then all columns are counted, for one of two siblings: worth it if half of them are tried.
+        """
+        return self.criterion == SPEARMAN and 2 * self.max_features >= len(self.direction)
+
 
 @dataclass(frozen=True)
 class Bag:

@@ -34,14 +34,21 @@ from crank.kernels.compiled_forest_parts import (
     part_rows,
     whole_scores,
 )
+from crank.kernels.compiled_forest_sums import count_all, part_whole, take_off, whole_cut
 from crank.kernels.compiler import kernel
 from crank.kernels.cuts import ROUNDING
 from crank.kernels.forest_bins import MISSING
+
+SHARED_FROM = 256
+"""Rows of a node from which the sums of its parent less its sibling's are quicker than counting."""
+MOST_SLOTS, MOST_SUMS = 32, 2**20
+"""Nodes that may wait with their sums, and numbers that these may be; others count anew."""
 
 
 @kernel
 def grow_tree(
     bins: Bins,
+    by_row: Bins,
     columns: Places,
     rank: Places,
     order: Places,
@@ -78,22 +85,25 @@ def grow_tree(
     ``position`` are the rows of the bag in y order, and in the end in the order of the leaves; the
     other arrays of rows are by position; ``whole`` tells whether scores are whole numbers.
     ``rank[j, code]`` is the place of a factor's level in this tree's order of levels, ``order`` its
-    inverse. The last arguments are filled node by node; ``span`` is where a node's rows lie.
+    inverse. ``by_row`` is ``bins`` the other way round, and empty if sums are not to be shared
+    between nodes. The last arguments are filled node by node; ``span`` is where a node's rows lie.
     """
     m, d = len(position), len(columns)
-    packed = np.empty(len(draws) if whole else 0, np.int64)
+    depth, size = np.zeros(len(column), np.intp), np.zeros(len(column), np.intp)
+    keys = np.zeros(len(column), np.uint64)
+    stack = np.empty(len(column), np.intp)
+    value, spare = np.empty(m if whole else 0, np.int64), np.empty(m if whole else 0, np.int64)
     if whole:
         for p in range(m):
             o = position[p]
             n = np.int64(draws[o])
-            packed[o] = ((np.int64(below[o] + upto[o]) * n) << LOW_BITS) + n
-    depth, size = np.zeros(len(column), np.intp), np.zeros(len(column), np.intp)
-    keys = np.zeros(len(column), np.uint64)
-    stack = np.empty(len(column), np.intp)
-    value = np.empty(m if whole else 0, np.int64)
+            value[p] = ((np.int64(below[o] + upto[o]) * n) << LOW_BITS) + n
+    n_slots = min(MOST_SLOTS, MOST_SUMS // (d * WIDTH)) if len(by_row) > 0 else 0
+    kept, slot_of = np.empty((n_slots, d * WIDTH), np.int64), np.full(len(column), -1, np.intp)
+    free, n_free = np.arange(n_slots), n_slots
     own, score = np.empty(0 if whole else m), np.empty(0 if whole else m)
     out = np.empty(m, np.int32)
-    both = np.zeros(2 * WIDTH, np.int64)
+    both, places = np.zeros(2 * WIDTH, np.int64), np.zeros(WIDTH, np.int64)
     sums, masses = np.zeros(2 * WIDTH), np.zeros(2 * WIDTH)
     counts = np.zeros(2 * WIDTH, np.int32)
     s, w, c = np.zeros(WIDTH), np.zeros(WIDTH), np.zeros(WIDTH, np.int64)
@@ -116,13 +126,17 @@ def grow_tree(
         rows = size[k]
         if depth[k] >= max_depth or rows < 2 * min_leaf:
             continue
+        slot = slot_of[k]
         if group[position[first]] == group[position[last - 1]]:
+            if slot >= 0:
+                free[n_free] = slot
+                n_free += 1
             continue
         shift = 0.0
         if whole:
             mass = float(rows)
             total, spread, shift = whole_scores(
-                criterion, position, first, last, group, draws, packed, rows, value
+                criterion, position, first, last, group, draws, rows, value
             )
         else:
             mass, total, spread = node_scores(
@@ -144,6 +158,11 @@ def grow_tree(
         for j in range(d):
             picked[j] = False
         best, seen = 0.0, 0
+        parts_again = depth[k] + 1 < max_depth
+        if slot < 0 and n_free > 0 and parts_again and last - first >= SHARED_FROM:
+            n_free -= 1
+            slot = free[n_free]
+            count_all(by_row, position, first, last, value, kept, slot)
         while seen < d and (seen < max_features or best <= floor):
             take = min(2, d - seen)
             if seen < max_features:
@@ -153,7 +172,9 @@ def grow_tree(
                     other = i + draw_below(stream, d - i)
                     pool[i], pool[other] = pool[other], pool[i]
             a, b = pool[seen], pool[seen + take - 1]
-            if whole:
+            if slot >= 0:
+                pass
+            elif whole:
                 count_whole(bins, a, b, position, first, last, value, both)
             else:
                 count_rows(
@@ -162,15 +183,34 @@ def grow_tree(
             for i in range(take):
                 j = pool[seen + i]
                 n_bins = columns[j, N_BINS]
+                picked[j] = True
+                if whole:
+                    packed, start = (both, i * WIDTH) if slot < 0 else (kept[slot], j * WIDTH)
+                    gains[j] = whole_cut(
+                        packed,
+                        start,
+                        order[j],
+                        columns[j, FACTOR] == 1,
+                        n_bins,
+                        columns[j, DIRECTION],
+                        total,
+                        shift,
+                        rows,
+                        error,
+                        variance,
+                        at_random,
+                        min_leaf,
+                        stream,
+                        places,
+                        found,
+                        j,
+                    )
+                    n_missing[j] = packed[start + MISSING] & LOW_MASK
+                    best = max(best, gains[j])
+                    continue
                 for x in range(WIDTH):
                     at = i * WIDTH + (order[j, x] if columns[j, FACTOR] and x < n_bins else x)
-                    if x >= n_bins and x != MISSING:
-                        continue
-                    if whole:
-                        c[x] = both[at] & LOW_MASK
-                        w[x] = float(c[x])
-                        s[x] = float(both[at] >> LOW_BITS) - shift * w[x]
-                    else:
+                    if x < n_bins or x == MISSING:
                         s[x], w[x], c[x] = sums[at], masses[at], counts[at]
                 gains[j] = find_cut(
                     n_bins,
@@ -191,12 +231,14 @@ def grow_tree(
                 )
                 n_missing[j] = c[MISSING]
                 best = max(best, gains[j])
-                picked[j] = True
             seen += take
         if max_features < d:  # the next node draws from the columns in their order
             for i in range(d):
                 pool[i] = i
         if best <= floor:
+            if slot >= 0:
+                free[n_free] = slot
+                n_free += 1
             continue
         j = 0
         while not picked[j] or gains[j] < best - error:
@@ -206,9 +248,14 @@ def grow_tree(
             place = rank[j, x] if columns[j, FACTOR] else x
             side[x] = (place <= found[j, LOW]) == low_is_left
         side[MISSING] = (found[j, MISSING_LOW] == 1) == low_is_left
-        middle, drawn_left, gain[k] = part_rows(
-            bins, j, side, position, first, last, group, tied, draws, value, own, out
-        )
+        if whole:
+            middle, drawn_left, gain[k] = part_whole(
+                bins, j, side, position, first, last, group, tied, value, out, spare
+            )
+        else:
+            middle, drawn_left, gain[k] = part_rows(
+                bins, j, side, position, first, last, group, tied, draws, own, out
+            )
         column[k] = j
         for x in range(4):
             cut[k, x] = found[j, x]
@@ -224,6 +271,21 @@ def grow_tree(
             keys[child] = mixed(keys[k] + (TO_LEFT if i == 0 else TO_RIGHT))
             stack[waiting] = child
             waiting += 1
+        if slot >= 0:
+            big = n_nodes if 2 * middle > first + last else n_nodes + 1
+            small = 2 * n_nodes + 1 - big
+            enough = span[big, 1] - span[big, 0] >= SHARED_FROM and size[big] >= 2 * min_leaf
+            free[n_free] = slot
+            n_free += 1
+            if parts_again and enough and n_free > 1:
+                other = free[n_free - 2]
+                count_all(by_row, position, span[small, 0], span[small, 1], value, kept, other)
+                take_off(kept, slot, other)
+                slot_of[big] = slot
+                n_free -= 1
+                if size[small] >= 2 * min_leaf:
+                    slot_of[small] = other
+                    n_free -= 1
         n_nodes += 2
     for k in range(n_nodes):
         if column[k] < 0:

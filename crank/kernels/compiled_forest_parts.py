@@ -75,18 +75,17 @@ def whole_scores(
     last: int,
     group: Ints,
     draws: Ints,
-    packed: Wide,
     rows: int,
     value: Wide,
 ) -> tuple[float, float, float]:
     """Pack scores and draws; return the sum of scores, of their sizes, and the mean to take off.
 
     Scores of spearman are twice the rank in the bag: the same in every node but for their mean.
+    They are packed once and go with their rows.
     """
     if criterion == SPEARMAN:
         total = 0
         for p in range(first, last):
-            value[p] = packed[position[p]]
             total += value[p] >> LOW_BITS
         centre = total / rows
         # sizes need no sum: they bound rounding only, and the range bounds them
@@ -184,7 +183,7 @@ def count_rows(
 
 
 @kernel_part
-def _value(low: float, low_mass: float, total: float, mass: float, variance: bool) -> float:
+def value_of(low: float, low_mass: float, total: float, mass: float, variance: bool) -> float:
     """Value of cutting off a low side; the same figures as in `crank.kernels.exact`."""
     if not variance:
         return abs(2.0 * low - total)
@@ -244,7 +243,7 @@ def find_cut(
                 continue
             if (missing_low or b < highest) and direction * (2.0 * low - total) > 0.0:
                 continue
-            value = _value(low, low_mass, total, mass, variance)
+            value = value_of(low, low_mass, total, mass, variance)
             if value > best and (at < 0 or value > best + error):
                 best, at = value, b
                 found[j, LOW], found[j, MISSING_LOW] = b, missing_low
@@ -270,7 +269,6 @@ def part_rows(
     group: Ints,
     tied: bool,
     draws: Ints,
-    value: Wide,
     own: Floats,
     out: Ints,
 ) -> tuple[int, int, float]:
@@ -283,7 +281,7 @@ def part_rows(
     n_left, pairs = 0, 0.0
     w_left, w_right = 0.0, 0.0
     on_left, on_right = 0.0, 0.0
-    column, whole = np.uint64(j), len(value) > 0
+    column = np.uint64(j)
     position_before = position[first]
     for p in range(first, last):
         o = position[p]
@@ -294,12 +292,7 @@ def part_rows(
             on_left, on_right = 0.0, 0.0
         position_before = o
         goes = side[np.uint64(bins[column, np.uint64(o)])]
-        if whole:
-            n = value[p] & LOW_MASK
-            w = float(n)
-        else:
-            n = np.int64(draws[o])
-            w = own[p]
+        n, w = np.int64(draws[o]), own[p]
         # both are written, one place moves on: nothing branches
         position[to_left] = o
         out[to_right] = o

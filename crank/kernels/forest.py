@@ -90,6 +90,7 @@ class _Facts:
     """What is known of a node that is searched; see `crank.kernels.cuts.ScoredLevel`."""
 
     total: float
+    centre: float
     mass: float
     draws: int
     error: float
@@ -131,7 +132,7 @@ def _split(
     total = float(np.cumsum(score)[-1]) - centre * (draws if centre else 0.0)
     error = ROUNDING * (spread * spread / mass if growth.variance else spread)
     floor = error + (0.0 if growth.variance else abs(total))
-    facts = _Facts(total, mass, draws, error, floor)
+    facts = _Facts(total, centre, mass, draws, error, floor)
     pool, best, seen = list(range(d)), 0.0, 0
     found: dict[int, tuple[float, Cut]] = {}
     while seen < d and (seen < growth.max_features or best <= floor):
@@ -148,7 +149,7 @@ def _split(
                 code = np.argsort(order[j])[code]
             c = np.bincount(code, weights=bag.draws[rows], minlength=WIDTH).astype(np.int64)
             w = np.bincount(code, weights=own, minlength=WIDTH).astype(np.float64)
-            s = np.bincount(code, weights=score, minlength=WIDTH) - centre * w
+            s = np.bincount(code, weights=score, minlength=WIDTH).astype(np.float64)
             found[j] = _cut(_Histogram(s, w, c), int(bins.n_bins[j]), j, facts, growth, stream)
             best = max(best, found[j][0])
         seen += take
@@ -193,6 +194,7 @@ def _cut(
             ]
             for part in (s, w, c)
         )
+        low = low - facts.centre * low_mass  # whole numbers until here
         allowed = (n_low >= growth.min_leaf) & (facts.draws - n_low >= growth.min_leaf)
         if not growth.at_random:
             allowed &= c[tried] > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,11 @@ class ForestBins:
     smallest: NDArray[np.float64]
     largest: NDArray[np.float64]
     levels: NDArray[np.intp]
+
+    @cached_property
+    def by_row(self) -> NDArray[np.uint8]:
+        """The bins of all columns side by side, position by position."""
+        return np.ascontiguousarray(self.bins.T)
 
 
 def bin_columns(
