@@ -71,7 +71,7 @@ def test_the_trees_are_those_of_lightgbm() -> None:
     ranks = rank(frame["y"].to_numpy())
     training = Engine(X, (0, 0, 0, 8), BoosterOptions()).training(ranks)
     training.grow(40)
-    nodes, gain = read_trees(training.booster, (0, 0, 0, 8))
+    nodes, gain, _ = read_trees(training.booster, (0, 0, 0, 8))
     assert len(nodes.level_branch)  # categories were cut
     for rows in (X, np.where(np.isnan(X), 99.0, X), np.full_like(X, np.nan)):
         wanted = training.booster.predict(rows, raw_score=True)
@@ -87,7 +87,7 @@ def test_whole_numbers_cost_no_order(model: crank.BoosterModel) -> None:
     training.grow(150)
     from crank.rankers.booster import in_whole_numbers
 
-    nodes, _ = read_trees(training.booster, levels)
+    nodes, *_ = read_trees(training.booster, levels)
     whole, quantum = in_whole_numbers(nodes)
     exact, rounded = nodes.sum(X), whole.sum(X) * quantum
     lost = crank.metrics.kendall(frame["y"], exact) - crank.metrics.kendall(frame["y"], rounded)

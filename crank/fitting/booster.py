@@ -122,8 +122,8 @@ def train(
 
 def ranker_of(training: Training, options: BoosterOptions, levels: Sequence[int]) -> BoosterRanker:
     """Read the trees of a booster, in whole numbers."""
-    nodes, gains = read_trees(training.booster, levels)
+    nodes, gains, cover = read_trees(training.booster, levels)
     gain = np.zeros(len(levels))
     np.add.at(gain, nodes.column[nodes.inner], gains[nodes.inner])
     whole, quantum = in_whole_numbers(nodes)
-    return BoosterRanker(options=options, nodes=whole, quantum=quantum, gain=gain)
+    return BoosterRanker(options=options, nodes=whole, quantum=quantum, gain=gain, cover=cover)

@@ -240,13 +240,13 @@ class NodeTable:
 
     @cached_property
     def _lists(self) -> tuple[list[Any], ...]:
-        start, width = self._levels
+        start, width = self.level_sets
         column = np.where(self.inner, self.column, -1)  # where a walk ends
         arrays = (column, self.threshold, self._child, start, width, self.level_branch)
         return tuple(array.tolist() for array in arrays)
 
     @cached_property
-    def _levels(self) -> tuple[Indices, Indices]:
+    def level_sets(self) -> tuple[Indices, Indices]:
         """Where the codes of each node start in ``level_branch``, and how many they are."""
         if not len(self.level_start):
             return (np.zeros(len(self.low), dtype=np.intp),) * 2
@@ -290,8 +290,18 @@ class NodeTable:
             node = self._child[3 * node + branch]
         return node
 
+    def goes_low(self, X: NDArray[Any], node: int) -> NDArray[np.bool_]:
+        """Tell which rows take the low branch of one node."""
+        x = X[:, self.column[node]]
+        branch = (x > self.threshold[node]).astype(np.intp)
+        branch[np.isnan(x)] = GOES_MISSING
+        if len(self.level_branch):
+            self._look_levels_up(x, np.full(len(x), node), branch)
+        low = branch == GOES_LOW
+        return np.asarray(low | ((branch == GOES_MISSING) & self.missing_low[node]))
+
     def _look_levels_up(self, x: NDArray[Any], node: Indices, branch: Indices) -> None:
-        start, width = (array[node] for array in self._levels)
+        start, width = (array[node] for array in self.level_sets)
         at = np.flatnonzero(width)
         code = x[at]
         known = (code >= 0) & (code < width[at]) & (code == np.floor(code))
@@ -311,7 +321,7 @@ class NodeTable:
             column,
             self.threshold,
             child,
-            *self._levels,
+            *self.level_sets,
             self.level_branch,
             value,
             self.roots[:trees],

@@ -167,6 +167,12 @@ class RankingModel(ModelRecord):
 
         return permutation_importance(self, data, **options)
 
+    def shap(self, data: Any, *, unknown: Unknown = "error") -> pd.DataFrame:
+        """Share out each row's score among the terms; see `crank.judging.shap.shap_table`."""
+        from crank.judging.shap import shap_table
+
+        return shap_table(self, data, unknown)
+
     def plot_iroc(self, data: Any, **options: Any) -> Axes:
         """Draw the IROC curve on new data; see `crank.report.plots.plot_iroc`."""
         from crank.report.plots import plot_iroc

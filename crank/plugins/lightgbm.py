@@ -127,7 +127,7 @@ def train(
 
 def trees_rule(booster: Any) -> TreesRule | None:
     """Read a booster's dump into arrays; None if none of its trees is ever cut."""
-    nodes, gains = read_trees(booster)
+    nodes, gains, _ = read_trees(booster)
     if not nodes.inner.any():
         return None
     return TreesRule(nodes, shares(nodes.column[nodes.inner], gains[nodes.inner]))

@@ -20,12 +20,21 @@ class Node(NamedTuple):
     high: int
     missing_low: bool
     value: float
+    rows: int = 0
     gain: float = 0.0
     chosen: frozenset[int] | None = None
 
 
-def read_trees(booster: Any, levels: Sequence[int] = ()) -> tuple[NodeTable, NDArray[np.float64]]:
-    """Read a booster's trees, and the gain of each node's split.
+class ReadTrees(NamedTuple):
+    """A booster's trees; by node, the gain of its split and the training rows in it."""
+
+    nodes: NodeTable
+    gain: NDArray[np.float64]
+    cover: NDArray[np.int64]
+
+
+def read_trees(booster: Any, levels: Sequence[int] = ()) -> ReadTrees:
+    """Read a booster's trees.
 
     Parameters
     ----------
@@ -46,7 +55,8 @@ def read_trees(booster: Any, levels: Sequence[int] = ()) -> tuple[NodeTable, NDA
     nodes = NodeTable(
         column, threshold, low, high, missing_low, value, np.array(roots), start, branch
     )
-    return nodes, np.array([row.gain for row in rows])
+    gain, cover = np.array([row.gain for row in rows]), np.array([row.rows for row in rows])
+    return ReadTrees(nodes, gain, cover.astype(np.int64))
 
 
 def _level_sets(
@@ -71,21 +81,24 @@ def _flat(structure: Mapping[str, Any], start: int) -> Iterator[Node]:
     for at, node in enumerate(queue):  # the queue grows while it is read
         own = start + at
         if "split_index" not in node:
-            yield Node(0, 0.0, own, own, False, float(node["leaf_value"]))
+            # a tree without splits does not say how many rows it has: no share is taken of them
+            count = int(node.get("leaf_count", 1))
+            yield Node(0, 0.0, own, own, False, float(node["leaf_value"]), count)
             continue
         low = start + len(queue)
         queue += [node["left_child"], node["right_child"]]
         column, gain = int(node["split_feature"]), float(node["split_gain"])
+        count = int(node["internal_count"])
         if node["decision_type"] == "==":
             # whatever is not in the set goes high: other levels, unknown ones and missing values
             chosen = frozenset(_codes(node["threshold"]))
-            yield Node(column, 0.0, low, low + 1, False, 0.0, gain, chosen)
+            yield Node(column, 0.0, low, low + 1, False, 0.0, count, gain, chosen)
             continue
         threshold = _past_zero(float(node["threshold"]))
         # a column without missing values in training: LightGBM reads NaN as 0
         unseen = node["missing_type"] == "None"
         missing_low = threshold >= 0.0 if unseen else bool(node["default_left"])
-        yield Node(column, threshold, low, low + 1, missing_low, 0.0, gain)
+        yield Node(column, threshold, low, low + 1, missing_low, 0.0, count, gain)
 
 
 def _codes(text: Any) -> Iterable[int]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
+from crank.errors import OptionError
 from crank.growing.matrix import FloatArray
 
 
@@ -35,3 +37,18 @@ class Ranker(ABC):
     @abstractmethod
     def predict(self, X: FloatArray, type: str = "score") -> NDArray[Any]:
         """Return one value a row of the design: a larger score is a higher rank."""
+
+    def contributions(self, X: FloatArray) -> tuple[NDArray[np.float64], float]:
+        """Return what each column adds to each row's score (its Shapley value), and the base.
+
+        The contributions of a row, shape (n, p) in all, and the base add up to its score.
+        """
+        raise no_contributions(self.made_by)
+
+
+def no_contributions(what: str) -> OptionError:
+    """Say that something has no exact Shapley values."""
+    return OptionError(
+        f"{what} has no exact Shapley values: they need trees whose splits test one column each, "
+        "or a sum of terms. Use m.permutation_importance(data), or m.plot_score."
+    )

@@ -14,6 +14,7 @@ from crank.checks import one_of, positive, whole
 from crank.errors import OptionError
 from crank.growing.matrix import FloatArray
 from crank.kernels.descent import NodeTable
+from crank.kernels.shapley import shapley_values
 from crank.kernels.threads import count
 from crank.metrics.figures import Figure, get_figure
 from crank.rankers.base import Ranker
@@ -195,6 +196,8 @@ class BoosterRanker(Ranker):
         What the splits on each column gained in the loss.
     validation : Rounds or None
         What cross-validation found; None if the rounds were given.
+    cover : ndarray of int, shape (nodes,), or None
+        Training rows in each node; None in files of earlier versions.
     """
 
     kind: ClassVar[str] = "booster"
@@ -204,6 +207,7 @@ class BoosterRanker(Ranker):
     quantum: float
     gain: NDArray[np.float64]
     validation: Rounds | None = None
+    cover: NDArray[np.int64] | None = None
 
     @property
     def takes_missing(self) -> bool:
@@ -223,6 +227,16 @@ class BoosterRanker(Ranker):
     def predict(self, X: FloatArray, type: str = "score") -> NDArray[Any]:
         """Sum the trees."""
         return self.nodes.sum(X) * self.quantum
+
+    def contributions(self, X: FloatArray) -> tuple[NDArray[np.float64], float]:
+        """Return the Shapley values of the trees."""
+        if self.cover is None:
+            raise OptionError(
+                "the file of this booster does not say how many training rows its nodes have, "
+                "which Shapley values need: an earlier version wrote it. Fit it again."
+            )
+        values, base = shapley_values(self.nodes, self.cover.astype(np.float64), X)
+        return values * self.quantum, base * self.quantum
 
 
 def in_whole_numbers(nodes: NodeTable) -> tuple[NodeTable, float]:

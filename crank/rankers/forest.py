@@ -200,6 +200,10 @@ class ForestRanker(Ranker):
         votes = self.trees.sums(X, self.options.threads).astype(np.float64)
         return votes if type == "score" else votes / (GRID * len(self.trees))
 
+    def contributions(self, X: FloatArray) -> tuple[NDArray[np.float64], float]:
+        """Return the Shapley values of the votes."""
+        return self.trees.shapley(X)
+
     def quantiles(self, X: FloatArray, shares: Any) -> NDArray[np.float64]:
         """Return quantiles of the responses that the row's leaves drew, shape (n, shares)."""
         at = quantile_places(shares, len(self.trees))

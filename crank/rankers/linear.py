@@ -169,6 +169,11 @@ class LinearRanker(Ranker):
         score = linear_score(X, self.coef, self.centre)
         return score if type == "score" else self.above_training(score)
 
+    def contributions(self, X: FloatArray) -> tuple[NDArray[np.float64], float]:
+        """Return what each column adds to the score of the average training row, which is 0."""
+        coef = np.where(self.estimated, self.coef, 0.0)
+        return np.asarray(coef * (X - self.centre), dtype=np.float64), 0.0
+
     def above_training(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability of ranking above a random training row."""
         link, found = LINKS[self.options.link], np.empty(len(score))

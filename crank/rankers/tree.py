@@ -16,6 +16,7 @@ from crank.rankers.base import Ranker
 from crank.rankers.options import TreeOptions
 from crank.rankers.pruning import PruningPath
 from crank.rankers.validation import Validation
+from crank.rankers.votes import tree_shapley
 
 _NODE_FIELD = {
     "quantile": "quantile",
@@ -116,6 +117,10 @@ class TreeRanker(Ranker):
         """Route rows to their leaves and look up what is asked of these."""
         leaf = self.tree.apply(X, self.options.n_jobs)
         return leaf if type == "leaf" else self.leaf_values(type)[leaf]
+
+    def contributions(self, X: FloatArray) -> tuple[NDArray[np.float64], float]:
+        """Return the Shapley values of the tree, if all splits test one column each."""
+        return tree_shapley(self.tree, self.tree.scores, X)
 
     def leaf_values(self, type: str = "score") -> NDArray[np.float64]:
         """Return what `predict` gives for each leaf, best first."""

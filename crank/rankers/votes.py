@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from crank.growing.matrix import FloatArray
 from crank.growing.tree import Tree
 from crank.kernels.descent import NodeTable
+from crank.kernels.shapley import shapley_values
 from crank.kernels.threads import Threads
 from crank.metrics.figures import KENDALL
+from crank.rankers.base import no_contributions
 
 GRID = 65_535
 """The vote of the highest rank; that of the lowest is 0. Sums of votes are exact."""
@@ -102,6 +104,10 @@ class ColumnTrees:
         """Return the votes of all trees for some rows."""
         return self.nodes.sum(X, rows)
 
+    def shapley(self, X: FloatArray) -> tuple[NDArray[np.float64], float]:
+        """Return what each column adds to each row's sum of votes, and the sum on average."""
+        return shapley_values(self.nodes, self.size.astype(np.float64), X)
+
     def credits(self, d: int) -> NDArray[np.float64]:
         """Sum the gains of each of d columns, as the mean over trees."""
         inner = self.nodes.inner
@@ -182,6 +188,15 @@ class RuleTrees:
         """Return the votes of all trees for some rows."""
         return self.sums(X[rows])
 
+    def shapley(self, X: FloatArray) -> tuple[NDArray[np.float64], float]:
+        """Do the same where all rules test one column each."""
+        parts = [
+            tree_shapley(tree, vote, X)
+            for tree, vote in zip(self.trees, self.votes_by_leaf, strict=True)
+        ]
+        values, bases = zip(*parts, strict=True)
+        return np.sum(values, axis=0), float(sum(bases))
+
     def credits(self, d: int) -> NDArray[np.float64]:
         """Sum the gains of each of d columns, as the mean over trees."""
         gained = np.zeros(d)
@@ -197,6 +212,16 @@ class RuleTrees:
             tuple(vote for one in trees for vote in one.votes_by_leaf),
             tuple(drawn for one in trees for drawn in one.drawns),
         )
+
+
+def tree_shapley(
+    tree: Tree, leaf_values: NDArray[Any], X: FloatArray
+) -> tuple[NDArray[np.float64], float]:
+    """Return the Shapley values of one oriented tree whose leaves, best first, have values."""
+    if tree.routing is None:
+        raise no_contributions("a tree with oblique splits")
+    nodes = replace(tree.routing, value=np.asarray(leaf_values, dtype=float)[tree.leaf_of_node])
+    return shapley_values(nodes, np.array([node.weight for node in tree.nodes]), X)
 
 
 VoteTrees = ColumnTrees | RuleTrees

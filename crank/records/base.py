@@ -75,6 +75,12 @@ class ModelRecord(ABC):
         """What `values` can give, the score first."""
 
     @abstractmethod
+    def contributions(
+        self, table: Table, unknown: str = "error"
+    ) -> tuple[dict[str, NDArray[np.float64]], float]:
+        """Return what each term adds to each row's score, by term, and the base."""
+
+    @abstractmethod
     def values(self, table: Table, type: str = "score", unknown: str = "error") -> NDArray[Any]:
         """Score the rows of a table, or give what else a prediction of this kind offers."""
 
@@ -113,6 +119,16 @@ class DesignedRecord(ModelRecord):
     def values(self, table: Table, type: str = "score", unknown: str = "error") -> NDArray[Any]:
         """Build the design and ask the ranker."""
         return self.ranker.predict(self.matrix(table, unknown), type)
+
+    def contributions(
+        self, table: Table, unknown: str = "error"
+    ) -> tuple[dict[str, NDArray[np.float64]], float]:
+        """Build the design, and add up what the columns of each term contribute."""
+        values, base = self.ranker.contributions(self.matrix(table, unknown))
+        found: dict[str, NDArray[np.float64]] = {}
+        for term, column in zip(self.design.terms, values.T, strict=True):
+            found[term] = found[term] + column if term in found else column
+        return found, base
 
 
 def refuse_missing(X: FloatArray, design: DesignSpec, made_by: str) -> None:

@@ -84,3 +84,16 @@ class BlendRecord(ModelRecord):
         for member in self.members:
             total += member.coef * member.model.values(table, "score", unknown)
         return total
+
+    def contributions(
+        self, table: Table, unknown: str = "error"
+    ) -> tuple[dict[str, NDArray[np.float64]], float]:
+        """Add up what terms contribute to the members, each times its coefficient."""
+        found: dict[str, NDArray[np.float64]] = {}
+        total = 0.0
+        for member in self.members:
+            parts, base = member.model.contributions(table, unknown)
+            total += member.coef * base
+            for term, values in parts.items():
+                found[term] = found.get(term, 0.0) + member.coef * values
+        return found, total

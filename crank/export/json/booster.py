@@ -36,6 +36,7 @@ def write(ranker: BoosterRanker) -> dict[str, Any]:
             "heldout": [[number(x) for x in row] for row in found.heldout.tolist()],
         },
         "nodes": write_nodes(ranker.nodes),
+        **({} if ranker.cover is None else {"cover": ranker.cover.tolist()}),
     }
 
 
@@ -51,6 +52,11 @@ def read(stored: dict[str, Any], design: DesignSpec) -> BoosterRanker:
             f"ranker.gain has {len(stored['gain'])} entries; the design has {len(design.names)} "
             "columns."
         )
+    cover = stored.get("cover")
+    if cover is not None and len(cover) != len(nodes.column):
+        raise ModelFileError(
+            f"ranker.cover has {len(cover)} entries; there are {len(nodes.column)} nodes."
+        )
     if math.frexp(stored["quantum"])[0] != 0.5:
         raise ModelFileError(f"ranker.quantum is {stored['quantum']!r}, not a power of two.")
     return BoosterRanker(
@@ -65,6 +71,7 @@ def read(stored: dict[str, Any], design: DesignSpec) -> BoosterRanker:
         quantum=float(stored["quantum"]),
         gain=np.array(stored["gain"], dtype=np.float64),
         validation=_validation(stored["validation"]),
+        cover=None if cover is None else np.array(cover, dtype=np.int64),
     )
 
 
