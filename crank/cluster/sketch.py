@@ -114,6 +114,11 @@ class Numbers:
     counts: NDArray[np.int64] | None
     cells: Cells
 
+    @property
+    def distinct(self) -> int | None:
+        """Number of distinct values; None if they are more than `most`."""
+        return None if self.values is None else len(self.values)
+
     def __add__(self, other: Numbers) -> Numbers:
         values = counts = None
         if self.values is not None and other.values is not None:

@@ -10,8 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from crank.design.spec import Variable
+from crank.errors import OptionError
+from crank.frames.partitioned import is_dask
 from crank.frames.table import Table
 from crank.metrics.figures import figures
+from crank.metrics.inference import Concordance, figure_concordance
 from crank.records.base import ModelRecord
 from crank.records.scored import Scored, known_rows, scored_rows
 
@@ -26,8 +29,34 @@ def evaluate(
     unknown: str,
 ) -> pd.DataFrame:
     """Estimate every figure that the responses allow, with standard error and interval."""
+    if is_dask(data):
+        return evaluate_partitions(
+            model, data, weights=weights, groups=groups, alpha=alpha, unknown=unknown
+        )
     known = scored_rows(model, data, weights=weights, groups=groups, unknown=unknown)
     return estimates(known, alpha)
+
+
+def evaluate_partitions(
+    model: ModelRecord, data: Any, *, weights: Any, groups: Any, alpha: float, unknown: str
+) -> pd.DataFrame:
+    """Evaluate a Dask data frame from counts of its responses and scores."""
+    from crank.cluster.scoring import counted_scores
+
+    if groups is not None:
+        raise OptionError(
+            "groups= cannot be used with a Dask data frame. Leave it out, or evaluate a sample."
+        )
+    known = counted_scores(model, data, weights, unknown)
+    rows = {}
+    distinct = len(np.unique(known.y))
+    for figure in figures():
+        if figure.members <= max(distinct, 2):
+            found = figure_concordance(
+                figure, known.y, known.score, weights=known.weight, alpha=alpha, copies=known.copies
+            )
+            rows[figure.name] = _row(found, known.n)
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
 
 
 def evaluate_pieces(
@@ -75,11 +104,15 @@ def estimates(known: Scored, alpha: float) -> pd.DataFrame:
         found = figure.concordance(
             known.y, known.score, known.weights, groups=known.groups, alpha=alpha
         )
-        rows[figure.name] = {
-            "estimate": found.estimate,
-            "se": found.se,
-            "ci_low": found.ci_low,
-            "ci_high": found.ci_high,
-            "n": found.n,
-        }
+        rows[figure.name] = _row(found, found.n)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
+
+
+def _row(found: Concordance, n: int) -> dict[str, float]:
+    return {
+        "estimate": found.estimate,
+        "se": found.se,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "n": n,
+    }

@@ -186,11 +186,20 @@ def figure_concordance(
     weights: ArrayLike | None = None,
     groups: Any = None,
     alpha: float = 0.05,
+    copies: FloatArray | None = None,
 ) -> Concordance:
-    """Do what `concordance` does for any figure."""
+    """Do what `concordance` does for any figure.
+
+    ``copies`` counts the rows, of equal weight, that each row stands for; ``weights`` are those
+    of all of them then.
+    """
     check_alpha(alpha)
     sample = figure.read(y, s, weights)
     estimate, influences = figure.influences(sample)
+    if copies is not None:
+        known = figure_evidence(figure, sample.weight, sample.mass, copies)
+        around = spread(influences, known, copies)
+        return described(figure, estimate, around, round(copies.sum()), alpha)
     labels = _labels(groups, y, sample)
     around = _spread(figure, influences, sample, labels)
     return described(figure, estimate, around, sample.n, alpha, _count(labels))

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from numpy.typing import NDArray
-
 from crank.checks import one_of
 from crank.errors import ModelFileError
+from crank.frames.partitioned import is_dask
 from crank.frames.table import Table
 from crank.growing.matrix import FloatArray
 from crank.records.base import DesignedRecord, ModelRecord
@@ -31,9 +30,7 @@ Unknown = Literal["error", "missing"]
 class RankingModel(ModelRecord):
     """A fitted ranking model of any kind; never changed once it is made."""
 
-    def predict(
-        self, data: Any, type: str = "score", *, unknown: Unknown = "error"
-    ) -> NDArray[Any]:
+    def predict(self, data: Any, type: str = "score", *, unknown: Unknown = "error") -> Any:
         """Rank new data.
 
         Parameters
@@ -51,9 +48,14 @@ class RankingModel(ModelRecord):
         Returns
         -------
         ndarray of shape (n,)
+            Of a Dask data frame a lazy Dask series, with the same partitions.
         """
         one_of("type", type, self.predictions)
         one_of("unknown", unknown, ("error", "missing"))
+        if is_dask(data):
+            from crank.cluster.scoring import lazy_values
+
+            return lazy_values(self, data, type, unknown)
         return self.values(Table.read(data), type, unknown)
 
     def update(self, data: Any, formula: str | None = None, **changes: Any) -> Self:
@@ -117,8 +119,12 @@ class RankingModel(ModelRecord):
     def augment(self, data: Any, *, unknown: Unknown = "error") -> Any:
         """Return the data with the model's predictions added as .score, .leaf and so on.
 
-        A frame of the kind that came in goes out.
+        A frame of the kind that came in goes out; of Dask a lazy one.
         """
+        if is_dask(data):
+            from crank.cluster.scoring import lazy_augmented
+
+            return lazy_augmented(self, data, unknown)
         from crank.report.augment import augmented
 
         return augmented(self, data, unknown)

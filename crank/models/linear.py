@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from crank.errors import DataError, OptionError
 from crank.kernels.links import LINKS
 from crank.models.base import DesignedModel, Unknown
@@ -54,7 +52,7 @@ class LinearModel(DesignedModel, LinearRecord):
         *,
         reference: Any = None,
         unknown: Unknown = "error",
-    ) -> NDArray[Any]:
+    ) -> Any:
         """Rank new data.
 
         Parameters
