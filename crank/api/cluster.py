@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from crank.checks import one_of, whole
@@ -79,7 +79,7 @@ def fitted_tree(
 ) -> tuple[Learned, ClusterTree, TrainingInfo]:
     """Fit a tree of stumps on the cluster that holds the data."""
     cluster = Cluster.of(data, columns, client)
-    with steps(options.max_depth + STEPS, progress) as done:
+    with closing(cluster), steps(options.max_depth + STEPS, progress) as done:
         learned = learn_formula(cluster, asked, native=True)
         done()
         directions = signs(learned.design, options.directions)

@@ -6,9 +6,10 @@ partition: what a dying worker takes along is computed again, to the same bits.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from crank.errors import ClusterError, CrankError, DataError, require
@@ -35,6 +36,7 @@ class Cluster:
     ) -> None:
         self.parts, self.client = list(parts), client
         self.where = list(where) if where is not None else names(len(self.parts))
+        self.kept: list[Any] = []
 
     @classmethod
     def of(cls, frame: Any, columns: Sequence[str], client: Any = None) -> Cluster:
@@ -71,7 +73,24 @@ class Cluster:
         tasks = self._tasks(work, arguments, each)
         with self._clear():
             kept = self.client.persist(tasks) if self.client else dask.persist(*tasks)
-        return Cluster(list(kept), self.client, self.where)
+        self.kept += kept
+        found = Cluster(kept, self.client, self.where)
+        found.kept = self.kept
+        return found
+
+    def close(self) -> None:
+        """Let go of all that was kept, and cancel what is still to be done.
+
+        Without it a traceback that somebody holds would keep the workers busy.
+        """
+        if "distributed" in sys.modules and self.kept:
+            from distributed import futures_of
+
+            futures = futures_of(self.kept)
+            with suppress(Exception):  # the cluster may be gone
+                if futures:
+                    futures[0].client.cancel(futures, reason="the fit has ended")
+        self.kept.clear()
 
     def _tasks(
         self,

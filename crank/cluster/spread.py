@@ -30,6 +30,9 @@ from crank.ranks import MOST_UNITS
 Y_LEVELS = 2**16
 """Levels of y at most."""
 
+ROWS_A_LEVEL = 8
+"""Rows of a level of y, about, where y has more distinct values than levels."""
+
 X_BINS = 255
 """Bins of a column at most, besides that of missing values."""
 
@@ -77,8 +80,13 @@ class Columns:
         return column.declared or tuple(sorted(column.levels))
 
     def most(self) -> list[int]:
-        """Parts into which each column is to be cut: y first, then `numeric`, then `raw`."""
+        """Distinct values that are told apart: of y, then of `numeric`, then of `raw`."""
         return [Y_LEVELS, *([X_BINS] * len(self.numeric)), *([4 * BINS] * len(self.raw))]
+
+    def parts(self) -> list[int]:
+        """Parts into which columns of more values are cut; those of y have some rows each."""
+        some = self.learned.survey.used // ROWS_A_LEVEL
+        return [min(Y_LEVELS, max(some, X_BINS)), *self.most()[1:]]
 
     def values(self, frame: Any) -> tuple[list[FloatArray], Rows]:
         """Read the columns of one partition."""
@@ -198,7 +206,7 @@ def spread_of(cluster: Cluster, learned: Learned) -> Spread:
         found: RefinedCounts = cluster.sum(count_cells, columns, wanted)
         return found.counts
 
-    found = refine_all(first.numbers, columns.most(), count)
+    found = refine_all(first.numbers, columns.parts(), count)
     y, numeric = found[0], found[1 : 1 + len(columns.numeric)]
     raw = found[1 + len(columns.numeric) :]
     bins: list[Parts | None] = [None] * len(learned.design.levels)
@@ -220,7 +228,7 @@ def spread_of(cluster: Cluster, learned: Learned) -> Spread:
     }
     tied = y.counts if y.counts is not None else y.cells.count
     return Spread(
-        cut(y, Y_LEVELS),
+        cut(y, Y_LEVELS if y.distinct else columns.parts()[0]),
         int(tied.max()),
         tuple(bins),
         Units.of(survey.weight, first.whole, survey.used),
