@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 
 import crank
 from benchmarks import samples
-from benchmarks.timing import Times, cores, race
+from benchmarks.timing import Task, Times, cores, race
 
 
 def races(n: int, trees: int, rounds: int) -> Iterator[tuple[str, dict[str, Times]]]:
@@ -22,8 +24,12 @@ def races(n: int, trees: int, rounds: int) -> Iterator[tuple[str, dict[str, Time
     import lightgbm
 
     X, y = samples.plain(n, 20)
+
+    def trained(settings: dict[str, Any]) -> Any:
+        return lightgbm.train(settings, lightgbm.Dataset(X, y), num_boost_round=trees)
+
     for share in (1.0, 0.6, 0.2):
-        settings = {
+        settings: dict[str, Any] = {
             "boosting": "rf",
             "bagging_fraction": 0.632,
             "bagging_freq": 1,
@@ -37,19 +43,15 @@ def races(n: int, trees: int, rounds: int) -> Iterator[tuple[str, dict[str, Time
         ours = crank.RankingForest(
             trees, max_depth=8, min_samples_leaf=5, max_features=share, random_state=0
         )
-        tasks = {
-            "crank": lambda ours=ours: ours.fit(X, y),
-            "LightGBM rf": lambda settings=settings: lightgbm.train(
-                settings, lightgbm.Dataset(X, y), num_boost_round=trees
-            ),
-        }
+        lightgbm_rf = partial(trained, settings)
+        tasks: dict[str, Task] = {"crank": partial(ours.fit, X, y), "LightGBM rf": lightgbm_rf}
         if share == 1.0:
             peer = RandomForestRegressor(
                 max(1, trees // 20), max_depth=8, min_samples_leaf=5, n_jobs=-1
             )
-            tasks["RandomForest, a twentieth of the trees"] = lambda peer=peer: peer.fit(X, y)
+            tasks["RandomForest, a twentieth of the trees"] = partial(peer.fit, X, y)
         yield f"fit, {share:.0%} of the columns a node", race(tasks, rounds, warm=share == 1.0)
-    gbm = tasks["LightGBM rf"]()
+    gbm = lightgbm_rf()
     Z, _ = samples.plain(n, 20, seed=1)
     yield (
         f"predict {n:,} rows",

@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
 import crank.metrics as metrics
 
 Draw = Callable[[np.random.Generator, int], tuple[np.ndarray, ...]]
-FIGURES = {
+FIGURES: dict[str, dict[str, Any]] = {
     "kendall": {"metric": "kendall"},
     "iauc, triple": {"metric": "iauc", "weighting": "triple"},
     "iauc, uniform": {"metric": "iauc", "weighting": "uniform"},

@@ -9,6 +9,7 @@ import argparse
 import platform
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import scipy
@@ -31,17 +32,21 @@ def timed(tasks: dict[str, Task], repeat: int) -> dict[str, tuple[float, float]]
     return best
 
 
+def both_of_scipy(y: np.ndarray, s: np.ndarray) -> object:
+    return kendalltau(y, s), spearmanr(y, s)
+
+
 def scalar_rows(n: int, repeat: int) -> Iterator[str]:
     rng = np.random.default_rng(0)
     signal = rng.normal(size=n)
     y = signal + rng.normal(size=n)
     for kind, s in (("distinct", signal), ("tied", signal.round(1))):
         tasks: dict[str, Task] = {
-            "SciPy": lambda s=s: (kendalltau(y, s), spearmanr(y, s)),
-            "kendall": lambda s=s: metrics.kendall(y, s),
-            "iauc": lambda s=s: metrics.iauc(y, s),
-            "auc_profile": lambda s=s: metrics.auc_profile(y, s),
-            "concordance": lambda s=s: metrics.concordance(y, s),
+            "SciPy": partial(both_of_scipy, y, s),
+            "kendall": partial(metrics.kendall, y, s),
+            "iauc": partial(metrics.iauc, y, s),
+            "auc_profile": partial(metrics.auc_profile, y, s),
+            "concordance": partial(metrics.concordance, y, s),
         }
         best = timed(tasks, repeat)
         peer = best.pop("SciPy")
@@ -73,8 +78,8 @@ def orders(n: int) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray | None]
 def curve_rows(n: int, grid: int, repeat: int) -> Iterator[str]:
     data = orders(n)
     metrics.iroc_curve(*data["noisy"][:2], grid=grid)  # compiles where the work is large
-    tasks = {
-        name: lambda y=y, s=s, w=w: metrics.iroc_curve(y, s, grid=grid, weights=w)
+    tasks: dict[str, Task] = {
+        name: partial(metrics.iroc_curve, y, s, grid=grid, weights=w)
         for name, (y, s, w) in data.items()
     }
     for name, (wall, cpu) in timed(tasks, repeat).items():

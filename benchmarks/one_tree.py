@@ -123,7 +123,12 @@ def time_rpart(X: np.ndarray, y: np.ndarray, depth: int, rounds: int) -> Times |
         script, data = Path(folder) / "rpart.R", Path(folder) / "data.bin"
         script.write_text(RPART)
         np.column_stack([y, X]).T.tofile(data)
-        command = ["Rscript", script, data, *map(str, (len(y), X.shape[1], depth, rounds))]
+        command = [
+            "Rscript",
+            str(script),
+            str(data),
+            *map(str, (len(y), X.shape[1], depth, rounds)),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         return None

@@ -55,7 +55,7 @@ def tasks_for(n: int, train: int) -> dict[str, Task]:
         "crank predict, data frame": lambda: model.predict(rows),
     }
     expected = model.predict(rows)
-    assert all(np.array_equal(np.ravel(task()), expected) for task in tasks.values())
+    assert all(np.array_equal(np.ravel(np.asarray(task())), expected) for task in tasks.values())
     return {ARRAY: lambda: peer.predict(X), FRAME: lambda: framed.predict(rows), **tasks}
 
 

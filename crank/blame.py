@@ -46,9 +46,9 @@ def broken(kind: type, problem: str, remedy: str = ADVICE) -> PluginError:
 
 def raised(kind: type, doing: str, cause: BaseException, where: str = "") -> PluginError:
     """Return the error for plugin code that raised."""
-    told = " ".join(str(cause).split()).rstrip(".")
+    message = " ".join(str(cause).split()).rstrip(".")
     at = f" at {where}" if where else ""
-    return broken(kind, f"failed in {doing}{at}: {type(cause).__name__}: {told}.")
+    return broken(kind, f"failed in {doing}{at}: {type(cause).__name__}: {message}.")
 
 
 @contextmanager

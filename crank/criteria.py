@@ -1,7 +1,7 @@
 """Criteria: the response within a node, turned into one signed score a row (theory §4).
 
 A criterion never sees X. The scores are antisymmetric over pairs, so pairs inside one side of a
-split cancel and the gain of a split is a plain sum over its left side.
+split cancel and the gain of a split is a sum over its left side.
 """
 
 from __future__ import annotations

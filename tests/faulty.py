@@ -29,16 +29,17 @@ class Good(Logistic):
     description = "good"
     rule = Rule
     takes_monotone = False
+    last = 0.0  # for those that remember what they should not
 
     def prepare(self, data: Any) -> Any:
         return self
 
-    def fit(self, X: Any, label: Any, weight: Any, *, rng: Any) -> Any:
+    def fit(self, X: Any, label: Any, weight: Any, *, rng: Any, monotone: Any = ()) -> Any:
         found = super().fit(X, label, weight, rng=rng)
         return None if found is None else type(self).rule(**vars_of(found))
 
 
-def vars_of(rule: LinearRule) -> dict[str, Any]:
+def vars_of(rule: SplitRule) -> dict[str, Any]:
     """Return the fields of a rule, without what it has kept for later."""
     names = ("columns", "coef", "centre", "scale", "bias", "errors")
     return {name: getattr(rule, name) for name in names}
@@ -158,7 +159,7 @@ def remembers(self: Any, data: Any) -> Any:
 
 def memory(self: Any, found: Any, rng: Any) -> Any:
     """Mix each rule with the one before: state between fits."""
-    last, Good.last = getattr(Good, "last", 0.0), 0.0 if found is None else found.bias  # type: ignore[attr-defined]
+    last, Good.last = Good.last, 0.0 if found is None else found.bias
     return None if found is None else type(found)(**vars_of(found) | {"bias": found.bias + last})
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import expit, ndtr
 from scipy.stats import norm
@@ -12,7 +14,15 @@ LINKS = {
 }
 
 
-def naive_fit(X, y, w=None, *, link="logit", groups=None, penalty=0.0):
+def naive_fit(
+    X: np.ndarray,
+    y: np.ndarray,
+    w: np.ndarray | Any | None = None,
+    *,
+    link: str = "logit",
+    groups: np.ndarray | Any | None = None,
+    penalty: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
     """Newton's method on explicit pairs; coefficients and covariance by sums over rows.
 
     Without a penalty and with the logit link this is the logistic regression of all pairs.

@@ -1,5 +1,10 @@
 """A Series of another index is refused wherever one value a row is asked for."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +17,7 @@ FRAME = crank.datasets.regression(60, 5, random_state=0).frame.set_index(np.aran
 MODEL = crank.fit(FRAME, "y ~ .", prune=None, max_depth=2)
 SHIFTED = pd.Series(np.linspace(1, 2, 60))
 REVERSED = pd.Series(np.linspace(1, 2, 60), index=FRAME.index[::-1])
-OPTIONS = {"prune": None, "max_depth": 2}
+OPTIONS: dict[str, Any] = {"prune": None, "max_depth": 2}
 
 
 @pytest.mark.parametrize("values", [SHIFTED, REVERSED])
@@ -31,12 +36,14 @@ OPTIONS = {"prune": None, "max_depth": 2}
         (lambda v: concordance(FRAME["y"], FRAME["x1"], groups=v), "groups"),
     ],
 )
-def test_a_series_of_another_index_is_refused(call, what, values):
+def test_a_series_of_another_index_is_refused(
+    call: Callable[..., Any], what: str, values: pd.Series[Any]
+) -> None:
     with pytest.raises(DataError, match=f"{what} has another index than (data|y)"):
         call(values)
 
 
-def test_a_series_of_the_same_index_is_used_and_arrays_go_by_position():
+def test_a_series_of_the_same_index_is_used_and_arrays_go_by_position() -> None:
     weights = np.linspace(1, 2, 60)
     aligned = pd.Series(weights, index=FRAME.index)
     by_index = crank.fit(FRAME, "y ~ .", weights=aligned, subset=aligned > 1.2, **OPTIONS)
@@ -47,13 +54,13 @@ def test_a_series_of_the_same_index_is_used_and_arrays_go_by_position():
     )
 
 
-def test_row_numbers_in_a_series_need_no_index():
+def test_row_numbers_in_a_series_need_no_index() -> None:
     rows = pd.Series([3, 1, 4, 15, 9, 2, 6, 5, 35, 8], index=list("abcdefghij"))
     model = crank.fit(FRAME, "y ~ .", subset=rows, min_samples_leaf=1, **OPTIONS)
     assert model.training.n == 10
 
 
-def test_groups_are_a_column_or_labels_and_cluster_the_errors():
+def test_groups_are_a_column_or_labels_and_cluster_the_errors() -> None:
     site = np.repeat(np.arange(20), 3)
     data = FRAME.assign(site=[f"s{k}" for k in site])
     by_name, by_label = MODEL.evaluate(data, groups="site"), MODEL.evaluate(data, groups=site)
@@ -67,18 +74,18 @@ def test_groups_are_a_column_or_labels_and_cluster_the_errors():
     assert (found["se"], found["pvalue"]) == (test.se, test.pvalue)
 
 
-def test_rows_without_a_response_need_no_group():
+def test_rows_without_a_response_need_no_group() -> None:
     site = np.repeat(np.arange(20.0), 3)
     data = FRAME.assign(site=site)
-    data.iloc[5, data.columns.get_loc("y")] = np.nan
-    data.iloc[5, data.columns.get_loc("site")] = np.nan
+    data.iloc[5, list(data.columns).index("y")] = np.nan
+    data.iloc[5, list(data.columns).index("site")] = np.nan
     assert MODEL.evaluate(data, groups="site").loc["kendall", "n"] == 59
-    data.iloc[6, data.columns.get_loc("site")] = np.nan
+    data.iloc[6, list(data.columns).index("site")] = np.nan
     with pytest.raises(DataError, match="groups must not be missing"):
         MODEL.evaluate(data, groups="site")
 
 
-def test_bad_groups_say_what_is_allowed():
+def test_bad_groups_say_what_is_allowed() -> None:
     with pytest.raises(DataError, match="groups column 'sit' is not in the data"):
         MODEL.evaluate(FRAME.assign(site=1), groups="sit")
     with pytest.raises(DataError, match="groups has shape"):

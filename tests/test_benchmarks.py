@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -21,13 +23,13 @@ SECTIONS = {
 }
 
 
-def run(*arguments):
+def run(*arguments: Path | str) -> CompletedProcess[str]:
     command = [sys.executable, "-m", "benchmarks", *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
 @pytest.fixture
-def timing():
+def timing() -> ModuleType:
     sys.path.insert(0, str(ROOT))
     try:
         from benchmarks import timing
@@ -36,7 +38,7 @@ def timing():
     return timing
 
 
-def test_every_section_writes_its_tables(tmp_path):
+def test_every_section_writes_its_tables(tmp_path: Path) -> None:
     pytest.importorskip("lightgbm")
     page = tmp_path / "page.md"
     done = run("--small", "--output", page, "--only", *SECTIONS)
@@ -53,21 +55,21 @@ def test_every_section_writes_its_tables(tmp_path):
             width = 0
 
 
-def test_fresh_processes_are_timed(tmp_path):
+def test_fresh_processes_are_timed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     done = run("--small", "--only", "latency", "--output", page)
     assert done.returncode == 0, done.stderr
     assert "300 rows, with a formula" in page.read_text()
 
 
-def test_contestants_take_turns_in_changing_order(timing):
+def test_contestants_take_turns_in_changing_order(timing: ModuleType) -> None:
     calls = []
     times = timing.race({k: lambda k=k: calls.append(k) for k in "abc"}, rounds=3, warm=False)
     assert "".join(calls) == "abcbcacab"
     assert all(len(t.wall) == len(t.cpu) == 3 for t in times.values())
 
 
-def test_a_ratio_is_the_median_of_the_ratios_within_a_round(timing):
+def test_a_ratio_is_the_median_of_the_ratios_within_a_round(timing: ModuleType) -> None:
     ours = timing.Times(np.array([1.0, 2.0, 10.0]), np.ones(3))
     peer = timing.Times(np.array([3.0, 4.0, 20.0]), np.array([5.0, 6.0, 7.0]))
     assert peer.over(ours) == (2.0, 6.0)
@@ -75,7 +77,7 @@ def test_a_ratio_is_the_median_of_the_ratios_within_a_round(timing):
     assert table[2:] == ["| x | peer | 2 s | 4 s | 2.00 | 1 s | 6 s | 6.00 |"]
 
 
-def test_promises_are_held_against_what_was_measured(timing):
+def test_promises_are_held_against_what_was_measured(timing: ModuleType) -> None:
     bars = [
         timing.Bar("a", 2.0, least=2),
         timing.Bar("b", 1.9, least=2),

@@ -3,6 +3,7 @@
 import functools
 import json
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import crank
-from crank.api import fit_blend, recipes
+from crank.api import blend_members, recipes
 from crank.cli import main
 from crank.errors import DataError, ModelFileError, NotExportableError, OptionError
 from crank.fitting.greedy import bench, nested_figures, select
@@ -20,6 +21,7 @@ from crank.metrics.figures import KENDALL
 from crank.ranks import rank
 from crank.records.blend import BlendRecord
 from crank.serve import Scorer
+from tests.narrowing import number
 
 FORMULA = "y ~ x1 + x2 + g"
 FAST = functools.partial(crank.fit, max_depth=2, prune=None)
@@ -62,7 +64,7 @@ def naive_select(scores: Any, ranks: Any, fold: Any, steps: int) -> Any:
         ]
         counts[int(np.argmax(means))] += 1
         if max(means) > most + 1e-12:
-            best, most = counts.copy(), max(means)
+            best, most = counts.copy(), float(max(means))
     return best
 
 
@@ -175,7 +177,7 @@ def test_what_people_read(model: crank.BlendModel) -> None:
     with pytest.raises(OptionError, match="permutation_importance"):
         model.importance("iauc")
     test = sample(100, seed=4)
-    assert model.evaluate(test).loc["kendall", "estimate"] > 0.75
+    assert number(model.evaluate(test).loc["kendall", "estimate"]) > 0.75
     assert set(model.permutation_importance(test)["variable"]) == {"x1", "x2", "g"}
     assert ".score" in model.augment(test)
 
@@ -244,13 +246,13 @@ def test_missing_values_leave_out_members_that_take_none() -> None:
 
 
 def test_a_time_limit_keeps_the_first_member(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(0, 10_000, 100))
-    monkeypatch.setattr(fit_blend.time, "monotonic", lambda: float(next(clock)))
+    clock: Iterator[float] = iter(range(0, 10_000, 100))
+    monkeypatch.setattr(vars(blend_members)["time"], "monotonic", lambda: float(next(clock)))
     m = crank.blend(sample(), FORMULA, members=["linear", "tree"], time_limit=50.0)
     assert [member.name for member in m.members] == ["linear"]
     assert "time was over" in m.left_out[0].because
     clock = iter([0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 12.0, 13.0, *range(14, 99)])
-    monkeypatch.setattr(fit_blend.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(vars(blend_members)["time"], "monotonic", lambda: float(next(clock)))
     m = crank.blend(sample(), FORMULA, members=["linear", "tree"], time_limit=30.0)
     assert "would not be done in time" in m.left_out[0].because
 

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import crank
@@ -11,13 +12,16 @@ from crank.formula.update import updated
 from crank.plugins.logistic import Logistic
 from crank.plugins.sklearn import SklearnLearner
 from crank.plugins.stump import Stump
+from tests.narrowing import present
 
 
-def called(m) -> str:
+def called(m: crank.TreeModel) -> str:
     return str(m.summary()).splitlines()[1].strip()
 
 
-def test_arguments_that_differ_from_their_defaults_are_shown_and_no_others(toy):
+def test_arguments_that_differ_from_their_defaults_are_shown_and_no_others(
+    toy: pd.DataFrame,
+) -> None:
     assert called(crank.fit(toy, "y ~ x1")) == "crank.fit(data, 'y ~ x1')"
     m = crank.fit(
         toy.assign(w=1.0), "y ~ x1", weights="w", cv=5, random_state=3, leaf_order="rank",
@@ -29,7 +33,7 @@ def test_arguments_that_differ_from_their_defaults_are_shown_and_no_others(toy):
     )
 
 
-def test_arrays_are_shown_by_their_length(toy):
+def test_arrays_are_shown_by_their_length(toy: pd.DataFrame) -> None:
     m = crank.fit(
         toy, "y ~ x1", prune=None, weights=np.ones(240), subset=toy["x1"] > 0, max_depth=1
     )
@@ -40,7 +44,9 @@ def test_arrays_are_shown_by_their_length(toy):
 
 
 @pytest.mark.parametrize("how", ["instance", "name"])
-def test_the_learners_own_parameters_are_kept_in_the_call_and_in_the_file(toy, how):
+def test_the_learners_own_parameters_are_kept_in_the_call_and_in_the_file(
+    toy: pd.DataFrame, how: str
+) -> None:
     given = (
         {"learner": Logistic(C=0.01)}
         if how == "instance"
@@ -54,14 +60,14 @@ def test_the_learners_own_parameters_are_kept_in_the_call_and_in_the_file(toy, h
     assert called(m) == expected
     assert m.learner.params == {"C": 0.01}
     assert json.loads(m.to_json())["ranker"]["learner"]["params"] == {"C": 0.01}
-    back = crank.from_json(m.to_json())
+    back = crank.TreeModel.from_json(m.to_json())
     assert back.call == m.call
     assert called(back) == expected
     again = eval(expected, {"crank": crank, "data": toy})
     np.testing.assert_array_equal(again.predict(toy), m.predict(toy))
 
 
-def test_learners_that_are_not_installed_are_shown(toy):
+def test_learners_that_are_not_installed_are_shown(toy: pd.DataFrame) -> None:
     class Own(Stump):
         def __init__(self, width: int = 1) -> None:
             self.width = width
@@ -73,51 +79,51 @@ def test_learners_that_are_not_installed_are_shown(toy):
     assert m.update(toy, learner="stump").learner.name == "stump"
 
 
-def test_a_classifier_is_shown_as_it_shows_itself(toy):
+def test_a_classifier_is_shown_as_it_shows_itself(toy: pd.DataFrame) -> None:
     from sklearn.tree import DecisionTreeClassifier
 
     learner = SklearnLearner(DecisionTreeClassifier(max_depth=2))
     m = crank.fit(toy, "y ~ x1", learner=learner, max_depth=1, prune=None)
     assert "DecisionTreeClassifier(max_depth=2)" in called(m)
-    assert called(crank.from_json(m.to_json())) == called(m)
+    assert called(crank.TreeModel.from_json(m.to_json())) == called(m)
 
 
-def test_a_drawn_seed_is_kept(toy):
+def test_a_drawn_seed_is_kept(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1", random_state=None, cv=3, max_depth=2)
-    seed = m.call.arguments["random_state"]
+    seed = present(m.call).arguments["random_state"]
     assert m.options.random_state == seed > 0
     assert crank.fit(toy, "y ~ x1", random_state=None, cv=3, max_depth=1).call != m.call
 
 
-def test_functions_of_the_user_are_named(toy):
-    def half(x):
+def test_functions_of_the_user_are_named(toy: pd.DataFrame) -> None:
+    def half(x: np.ndarray) -> np.ndarray:
         return x / 2
 
     m = crank.fit(toy, "y ~ half(x1)", context={"half": half}, max_depth=1, prune=None)
     assert called(m).endswith("context={'half': half})")
 
 
-def test_pruning_by_hand_is_part_of_the_call(toy):
+def test_pruning_by_hand_is_part_of_the_call(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1", prune=None)
     small = m.prune(n_leaves=4).prune(n_leaves=3)
     assert called(small) == "crank.fit(data, 'y ~ x1', prune=None).prune(n_leaves=3)"
-    assert crank.from_json(small.to_json()).call == small.call
+    assert crank.TreeModel.from_json(small.to_json()).call == small.call
     np.testing.assert_array_equal(
         eval(called(small), {"crank": crank, "data": toy}).predict(toy), small.predict(toy)
     )
 
 
-def test_files_without_a_call_tell_what_they_know(toy):
+def test_files_without_a_call_tell_what_they_know(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1", cv=4, max_depth=2)
     import dataclasses
 
-    old = crank.from_json(dataclasses.replace(m, call=None).to_json())
+    old = crank.TreeModel.from_json(dataclasses.replace(m, call=None).to_json())
     assert old.call is None
     assert called(old) == "crank.fit(data, 'y ~ x1', learner='stump', max_depth=2, cv=4)"
     np.testing.assert_array_equal(old.update(toy).predict(toy), m.predict(toy))
 
 
-def test_missing_values_are_counted_for_each_predictor(toy):
+def test_missing_values_are_counted_for_each_predictor(toy: pd.DataFrame) -> None:
     frame = toy.assign(
         x1=toy["x1"].mask(toy.index < 12),
         g=toy["g"].mask(toy.index < 40),
@@ -128,28 +134,28 @@ def test_missing_values_are_counted_for_each_predictor(toy):
     text = str(m.summary())
     assert "missing values: g 40, x1 12\n" in text
     assert "4 dropped" in text
-    assert crank.from_json(m.to_json()).training == m.training
+    assert crank.TreeModel.from_json(m.to_json()).training == m.training
     assert "missing values" not in str(crank.fit(toy, "y ~ x1", prune=None).summary())
 
 
-def test_update_uses_the_stored_call_with_some_arguments_changed(toy):
+def test_update_uses_the_stored_call_with_some_arguments_changed(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1 + x2", criterion="kendall", prune=None, max_depth=3)
     other = m.update(toy, ". ~ . - x2 + g", max_depth=2)
     direct = crank.fit(toy, "y ~ x1 + g", criterion="kendall", prune=None, max_depth=2)
     np.testing.assert_array_equal(other.predict(toy), direct.predict(toy))
     assert other.formula == "y ~ (x1 + x2) - x2 + g"
     assert m.tree.n_leaves == 8
-    loaded = crank.from_json(m.to_json())
+    loaded = crank.TreeModel.from_json(m.to_json())
     np.testing.assert_array_equal(loaded.update(toy).predict(toy), m.predict(toy))
 
 
-def test_update_to_another_learner_drops_the_settings_of_the_old_one(toy):
+def test_update_to_another_learner_drops_the_settings_of_the_old_one(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1", learner=Logistic(C=0.1), prune=None, max_depth=2)
     assert m.update(toy, learner="stump").learner.params == {}
     assert m.update(toy, learner_params={"C": 2.0}).learner.params == {"C": 2.0}
 
 
-def test_update_asks_for_arrays_that_the_model_does_not_keep(toy):
+def test_update_asks_for_arrays_that_the_model_does_not_keep(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1", weights=np.ones(240), prune=None)
     with pytest.raises(OptionError, match=r"weights was given as <array of 240>.*weights=None"):
         m.update(toy)
@@ -168,5 +174,5 @@ def test_update_asks_for_arrays_that_the_model_does_not_keep(toy):
         ("y ~ x", "z ~ w", "z ~ w"),
     ],
 )
-def test_dots_are_the_old_sides(old, new, expected):
+def test_dots_are_the_old_sides(old: str, new: str, expected: str) -> None:
     assert updated(old, new) == expected

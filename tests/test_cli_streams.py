@@ -161,7 +161,7 @@ def test_an_interrupt_while_the_file_is_made_leaves_nothing(
         os.close(create(path, flags, mode))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files.os, "open", interrupted)
+    monkeypatch.setattr("crank.files.os.open", interrupted)
     with pytest.raises(KeyboardInterrupt):
         files.write_text("new.txt", "text")
     monkeypatch.undo()

@@ -72,7 +72,12 @@ def test_tree_equals_the_local_one(criterion: str, weights: str | None) -> None:
     seed = len(criterion) + 10 * len(weights or "")
     frame = sample(300, seed, digits=seed % 3)
     formula = "y ~ x + z + g + h" if seed % 2 else "y ~ x + z + C(g)"
-    options = {"criterion": criterion, "weights": weights, "prune": None, "max_depth": 4}
+    options: dict[str, Any] = {
+        "criterion": criterion,
+        "weights": weights,
+        "prune": None,
+        "max_depth": 4,
+    }
     local = crank.fit(frame, formula, **options)
     here = crank.fit(in_parts(frame, 4, seed), formula, **options)
     assert_same_tree(here.tree, local.tree)
@@ -83,8 +88,8 @@ def test_tree_equals_the_local_one(criterion: str, weights: str | None) -> None:
         found = here.training.figures[name]
         assert found.estimate == pytest.approx(figure.estimate, rel=1e-9)
         assert found.se == pytest.approx(figure.se, rel=1e-4)
-    scores = [model.predict(frame, unknown="missing") for model in (here, local)]
-    np.testing.assert_array_equal(*scores)
+    first, second = (model.predict(frame, unknown="missing") for model in (here, local))
+    np.testing.assert_array_equal(first, second)
 
 
 def without_time(model: TreeModel) -> Any:

@@ -1,20 +1,24 @@
 """Coefficient tables of linear nodes, held against statsmodels."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 
 import crank
 from crank.errors import DataError
 from crank.plugins.newton import fit_linear, robust_errors
+from tests.narrowing import number, present
 
 
-def test_estimates_and_robust_errors_agree_with_statsmodels():
+def test_estimates_and_robust_errors_agree_with_statsmodels() -> None:
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(400, 3))
     label = np.where(Z @ [1.0, -0.5, 0.0] + rng.logistic(size=400) > 0, 1.0, -1.0)
     weight = rng.uniform(0.2, 2.0, 400)
-    how = {"penalty": 1e-9, "loss": "logistic"}
+    how: dict[str, Any] = {"penalty": 1e-9, "loss": "logistic"}
     b, b0 = fit_linear(Z, label, weight, **how)
     errors = robust_errors(Z, label, weight, b, b0, **how)
     family = sm.families.Binomial()
@@ -24,14 +28,14 @@ def test_estimates_and_robust_errors_agree_with_statsmodels():
     np.testing.assert_allclose(errors, expected.bse[1:], rtol=1e-6)
 
 
-def test_more_columns_than_rows_have_no_errors():
+def test_more_columns_than_rows_have_no_errors() -> None:
     rng = np.random.default_rng(0)
     Z, label = rng.normal(size=(5, 8)), np.array([1.0, 1.0, -1.0, -1.0, 1.0])
     b, b0 = fit_linear(Z, label, np.ones(5), penalty=1.0, loss="logistic")
     assert np.isnan(robust_errors(Z, label, np.ones(5), b, b0, penalty=1.0, loss="logistic")).all()
 
 
-def test_the_table_has_a_line_for_each_node_and_term(toy):
+def test_the_table_has_a_line_for_each_node_and_term(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1 + log(x2) + g", learner="logistic", max_depth=2, prune=None)
     table = m.coefficients()
     assert list(table)[:6] == ["node", "term", "estimate", "std_error", "z", "pvalue"]
@@ -39,20 +43,20 @@ def test_the_table_has_a_line_for_each_node_and_term(toy):
     root = table[table["node"] == 1].set_index("term")
     assert root.index[0] == "(Intercept)"
     assert set(root.index) == {"(Intercept)", "x1", "log(x2)", "g[T.b]", "g[T.c]"}
-    assert root.loc["x1", "pvalue"] < 1e-6
+    assert number(root.loc["x1", "pvalue"]) < 1e-6
     assert "Coefficients, standardised" in str(m.summary())
 
 
-def test_both_scales_decide_as_the_node_does_with_the_sign_that_is_used(toy):
+def test_both_scales_decide_as_the_node_does_with_the_sign_that_is_used(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1 + x2", learner="logistic", max_depth=3, prune=None)
     first = m.nodes().set_index("node")
-    for number, table in m.coefficients().groupby("node"):
+    for node, table in m.coefficients().groupby("node"):
         lines = table.set_index("term")
         sums = (
             lines.loc["(Intercept)", "original"]
             + toy[["x1", "x2"]] @ lines.loc[["x1", "x2"], "original"].to_numpy()
         )
-        if number == 1:
+        if node == 1:
             assert (sums > 0).sum() == first.loc[2, "n"]
         spread = lines.loc[["x1", "x2"], "estimate"] / lines.loc[["x1", "x2"], "original"]
         np.testing.assert_allclose(spread, toy[["x1", "x2"]].std(ddof=0), rtol=1e-9)
@@ -67,12 +71,12 @@ def test_both_scales_decide_as_the_node_does_with_the_sign_that_is_used(toy):
     assert wide < m.coefficients()["ci_low"][1]
 
 
-def test_a_reversed_split_reverses_its_coefficients(toy):
+def test_a_reversed_split_reverses_its_coefficients(toy: pd.DataFrame) -> None:
     from dataclasses import replace
 
     m = crank.fit(toy, "y ~ x1 + x2", learner="logistic", max_depth=1, prune=None)
     root = m.tree.nodes[0]
-    turned = root._replace(split=replace(root.split, sign=-1, cut=0.5))
+    turned = root._replace(split=replace(present(root.split), sign=-1, cut=0.5))
     tree = replace(m.tree, nodes=(turned, *m.tree.nodes[1:]))
     other = replace(m, ranker=replace(m.ranker, tree=tree)).coefficients()
     table = m.coefficients()
@@ -81,7 +85,7 @@ def test_a_reversed_split_reverses_its_coefficients(toy):
 
 
 @pytest.mark.parametrize("learner", ["stump", "tree"])
-def test_other_learners_have_none_and_say_what_they_have(toy, learner):
+def test_other_learners_have_none_and_say_what_they_have(toy: pd.DataFrame, learner: str) -> None:
     m = crank.fit(toy, "y ~ x1 + x2", learner=learner, max_depth=2, prune=None)
     with pytest.raises(DataError, match=rf"learner '{learner}' does not .* importance\(\)"):
         m.coefficients()
@@ -90,7 +94,7 @@ def test_other_learners_have_none_and_say_what_they_have(toy, learner):
         m.prune(n_leaves=1).coefficients()
 
 
-def test_no_pvalue_is_zero():
+def test_no_pvalue_is_zero() -> None:
     frame = crank.datasets.regression(4000, 5, noise=0.1, random_state=0).frame
     model = crank.fit(frame, "y ~ .", learner="logistic", max_depth=1, prune=None)
     table = model.coefficients()

@@ -1,5 +1,7 @@
 """Criteria against the pair sums that define them (theory §4)."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,31 +16,31 @@ from crank.ranks import rank
 CRITERIA = {criterion.name: criterion for criterion in criteria()}
 
 
-def between_mass(y, w, a, b):
+def between_mass(y: np.ndarray, w: np.ndarray, a: float, b: float) -> float:
     """Weight of the whole sample strictly between two responses."""
     low, high = min(a, b), max(a, b)
-    return w[(y > low) & (y < high)].sum()
+    return float(w[(y > low) & (y < high)].sum())
 
 
-def naive_scores(name, y, w, node):
+def naive_scores(name: str, y: np.ndarray, w: np.ndarray, node: np.ndarray) -> np.ndarray:
     """Score of each row of a node, straight from the definition."""
     yn, wn = y[node], w[node]
     sign = np.sign(yn[:, None] - yn[None, :])
     if name == "kendall":
-        return wn * (sign @ wn)
+        return np.asarray(wn * (sign @ wn))
     if name == "iauc":
         between = np.array([[between_mass(y, w, a, b) for b in yn] for a in yn])
-        return wn * ((sign * between) @ wn)
+        return np.asarray(wn * ((sign * between) @ wn))
     if name == "spearman":
         mid = np.array([w[y < v].sum() + w[y <= v].sum() for v in yn]) / 2
-        return wn * (mid - (wn @ mid) / wn.sum())
+        return np.asarray(wn * (mid - (wn @ mid) / wn.sum()))
     values = np.unique(yn)[:-1]
     off = np.array([abs(2 * wn[yn <= v].sum() - wn.sum()) for v in values])
     cut = values[np.flatnonzero(off <= off.min() + 1e-9)[-1]]
-    return np.where(yn > cut, wn, -wn)
+    return np.asarray(np.where(yn > cut, wn, -wn))
 
 
-def layer_of(ranks, nodes):
+def layer_of(ranks: Any, nodes: Any) -> Any:
     """Build a layer from lists of rows."""
     place = np.empty(len(ranks.row), dtype=np.int32)
     place[ranks.row] = np.arange(len(ranks.row), dtype=np.int32)
@@ -52,7 +54,7 @@ def layer_of(ranks, nodes):
     st.integers(0, 2**32 - 1),
     st.booleans(),
 )
-def test_scores_equal_the_naive_pair_sums(values, seed, weighted):
+def test_scores_equal_the_naive_pair_sums(values: list[int], seed: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
     y = np.array(values, dtype=float)
     w = rng.integers(1, 4, len(y)).astype(float) / 2 if weighted else None
@@ -75,7 +77,7 @@ def test_scores_equal_the_naive_pair_sums(values, seed, weighted):
 
 
 @pytest.mark.parametrize("name", ["kendall", "iauc", "spearman"])
-def test_scores_of_a_node_sum_to_zero(name):
+def test_scores_of_a_node_sum_to_zero(name: str) -> None:
     rng = np.random.default_rng(3)
     ranks = rank(rng.integers(0, 30, 200).astype(float), rng.uniform(0.1, 3, 200))
     layer = layer_of(ranks, [np.arange(70), np.arange(70, 200)])
@@ -84,21 +86,21 @@ def test_scores_of_a_node_sum_to_zero(name):
     assert np.abs(np.add.reduceat(score, layer.starts)).max() < 1e-12 * scale
 
 
-def test_the_median_row_of_an_odd_node_is_not_above_itself():
+def test_the_median_row_of_an_odd_node_is_not_above_itself() -> None:
     ranks = rank(np.array([1.0, 2.0, 3.0]))
     layer = layer_of(ranks, [np.arange(3)])
     assert CRITERIA["crank"].scores(ranks, layer, LocalMass(ranks, layer)).tolist() == [-1, -1, 1]
 
 
 @pytest.mark.parametrize("y", [[0, 0, 0, 0, 1], [0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 2]])
-def test_crank_finds_both_labels_under_heavy_ties(y):
+def test_crank_finds_both_labels_under_heavy_ties(y: list[int]) -> None:
     ranks = rank(np.array(y, dtype=float))
     layer = layer_of(ranks, [np.arange(len(y))])
     score = CRITERIA["crank"].scores(ranks, layer, LocalMass(ranks, layer))
     assert set(score) == {-1.0, 1.0}
 
 
-def test_weights_count_like_copies_of_a_row():
+def test_weights_count_like_copies_of_a_row() -> None:
     rng = np.random.default_rng(5)
     y = rng.integers(0, 8, 30).astype(float)
     copies = rng.integers(1, 4, 30)
@@ -113,14 +115,14 @@ def test_weights_count_like_copies_of_a_row():
         assert np.allclose(sums[0], sums[1]), criterion.name
 
 
-def test_an_unknown_criterion_is_an_error_that_helps():
+def test_an_unknown_criterion_is_an_error_that_helps() -> None:
     with pytest.raises(OptionError, match=r"no criterion named 'kendal'.*Did you mean 'kendall'"):
         get_criterion("kendal")
     with pytest.raises(OptionError, match="Allowed: auto, crank, kendall, iauc, spearman"):
-        get_criterion(["kendall"])
+        get_criterion(["kendall"])  # type: ignore[arg-type]
 
 
-def test_rounding_is_not_taken_for_a_score():
+def test_rounding_is_not_taken_for_a_score() -> None:
     # nothing lies between neighbouring responses, so the IAUC has nothing to gain there
     rng = np.random.default_rng(6)
     y = rng.integers(0, 12, 400).astype(float)
@@ -140,13 +142,13 @@ def test_rounding_is_not_taken_for_a_score():
         (np.arange(100.0) // 20, "kendall", "19% of all pairs are tied in y"),
     ],
 )
-def test_the_ties_in_y_choose_the_criterion(y, name, because):
+def test_the_ties_in_y_choose_the_criterion(y: np.ndarray, name: str, because: str) -> None:
     criterion, why = choose_criterion("auto", rank(y))
     assert (criterion.name, why) == (name, because)
     assert choose_criterion("spearman", rank(y)) == (get_criterion("spearman"), "")
 
 
-def test_weights_count_as_rows_when_ties_choose():
+def test_weights_count_as_rows_when_ties_choose() -> None:
     y, w = np.array([1.0, 2.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0, 3.0])
     # tied: 2·1 of (49 − 15) / 2
     assert tied_pairs(rank(y, w)) == pytest.approx(2.0 / 17.0)

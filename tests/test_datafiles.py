@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,20 +30,20 @@ from crank.files import replaced
 NUMBER, TEXT, BOOLEAN = Expected("number"), Expected("text"), Expected("boolean")
 
 
-def pieces(path, expected, **options) -> list:
+def pieces(path: Path, expected: dict[str, Expected], **options: Any) -> list[Any]:
     with open_source(path, expected, **options) as source:
         return list(source.pieces)
 
 
-def column(table, name: str) -> list:
+def column(table: Any, name: str) -> list[Any]:
     """Take a column as Python values, text with None where it is missing."""
     if table.kind(name) == "category" or name in ("g", "zip", "id"):
         codes, levels = table.codes(name)
         return [None if code < 0 else levels[code] for code in codes]
-    return table.numeric(name).tolist()
+    return list(table.numeric(name).tolist())
 
 
-def read_columns(path, expected, **options) -> dict[str, list]:
+def read_columns(path: Any, expected: Any, **options: Any) -> dict[str, list[Any]]:
     tables = [piece.data for piece in pieces(path, expected, **options)]
     return {name: [v for table in tables for v in column(table, name)] for name in expected}
 
@@ -57,7 +58,7 @@ def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-def test_a_column_is_read_alike_in_every_piece(tmp_path, by):
+def test_a_column_is_read_alike_in_every_piece(tmp_path: Path, by: str) -> None:
     """The classic trap: codes that look like numbers, gaps and words that come late."""
     path = tmp_path / "new.csv"
     path.write_text("zip,n,flag\n01,1,True\n02,,false\n3,2.5,\nx,NA,1\n")
@@ -73,7 +74,7 @@ def test_a_column_is_read_alike_in_every_piece(tmp_path, by):
         np.testing.assert_array_equal(columns["flag"], [1.0, 0.0, np.nan, 1.0])
 
 
-def test_numbers_are_read_to_the_last_bit(tmp_path, by):
+def test_numbers_are_read_to_the_last_bit(tmp_path: Path, by: str) -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate(
         [rng.normal(size=500), rng.random(500) * 10.0 ** rng.integers(-300, 300, 500)]
@@ -84,13 +85,13 @@ def test_numbers_are_read_to_the_last_bit(tmp_path, by):
     np.testing.assert_array_equal(read_frame(path)["x"], x)
 
 
-def test_marks_of_missing_values_are_those_of_pandas():
+def test_marks_of_missing_values_are_those_of_pandas() -> None:
     from pandas._libs.parsers import STR_NA_VALUES
 
     assert MISSING_MARKS == STR_NA_VALUES
 
 
-def test_a_level_that_looks_missing_is_a_level():
+def test_a_level_that_looks_missing_is_a_level() -> None:
     known = Expected("text", frozenset({"None", "a"}))
     assert as_column(["None", "NA", "a", ""], known, "g", range(4)).tolist() == [
         "None",
@@ -116,7 +117,9 @@ def test_a_level_that_looks_missing_is_a_level():
         ('x,g\n1,"a\n', "unexpected end of data"),
     ],
 )
-def test_a_broken_csv_file_is_refused_with_the_place(tmp_path, text, says, by):
+def test_a_broken_csv_file_is_refused_with_the_place(
+    tmp_path: Path, text: str, says: str, by: str
+) -> None:
     path = tmp_path / "new.csv"
     path.write_text(text)
     with pytest.raises(DataError) as caught:
@@ -124,14 +127,14 @@ def test_a_broken_csv_file_is_refused_with_the_place(tmp_path, text, says, by):
     assert says in str(caught.value)
 
 
-def test_a_word_that_is_neither_true_nor_false_is_refused(tmp_path, by):
+def test_a_word_that_is_neither_true_nor_false_is_refused(tmp_path: Path, by: str) -> None:
     path = tmp_path / "new.csv"
     path.write_text("flag\nTRUE\nmaybe\n")
     with pytest.raises(DataError, match=r"'maybe' in line 3.*needs true or false"):
         pieces(path, {"flag": BOOLEAN})
 
 
-def test_other_encodings_packed_files_and_delimiters(tmp_path, by):
+def test_other_encodings_packed_files_and_delimiters(tmp_path: Path, by: str) -> None:
     text = "größe\tg\n1,5\ta\n"
     (tmp_path / "new.tsv.gz").write_bytes(gzip.compress(("\ufeff" + text).encode()))
     data = read_columns(tmp_path / "new.tsv.gz", {"größe": TEXT})
@@ -152,7 +155,7 @@ def test_other_encodings_packed_files_and_delimiters(tmp_path, by):
         format_of("a.xlsx")
 
 
-def test_quoted_fields_and_blank_lines(tmp_path, by):
+def test_quoted_fields_and_blank_lines(tmp_path: Path, by: str) -> None:
     path = tmp_path / "new.csv"
     path.write_text('g,x\n"a, ""b""\nc",1\n\nd,2\n\n')
     (piece,) = [p for p in pieces(path, {"g": TEXT, "x": NUMBER}, keep=["g"]) if p.n_rows]
@@ -161,7 +164,7 @@ def test_quoted_fields_and_blank_lines(tmp_path, by):
     assert piece.kept == {"g": ['a, "b"\nc', "", "d", ""]}
 
 
-def test_a_file_without_rows_has_one_empty_piece(tmp_path, by):
+def test_a_file_without_rows_has_one_empty_piece(tmp_path: Path, by: str) -> None:
     path = tmp_path / "new.csv"
     path.write_text("x,g\n")
     (piece,) = pieces(path, {"x": NUMBER}, keep=["g"])
@@ -169,7 +172,7 @@ def test_a_file_without_rows_has_one_empty_piece(tmp_path, by):
     assert piece.data.numeric("x").dtype == np.float64
 
 
-def test_a_fit_reads_what_looks_like_numbers_as_text_if_told(tmp_path):
+def test_a_fit_reads_what_looks_like_numbers_as_text_if_told(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("zip,x\n01,1\n02,2\n")
     assert read_frame(path)["zip"].tolist() == [1, 2]
@@ -184,7 +187,7 @@ def test_a_fit_reads_what_looks_like_numbers_as_text_if_told(tmp_path):
         read_frame(path)
 
 
-def test_what_a_model_expects_follows_its_levels(toy):
+def test_what_a_model_expects_follows_its_levels(toy: pd.DataFrame) -> None:
     toy = toy.assign(
         code=pd.Categorical(np.arange(len(toy)) % 3),
         yes=pd.Categorical(np.arange(len(toy)) % 2 == 0),
@@ -205,14 +208,14 @@ def test_what_a_model_expects_follows_its_levels(toy):
 
 
 @pytest.fixture(params=["pyarrow", "polars"])
-def parquet_engine(request, monkeypatch):
+def parquet_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     pytest.importorskip(request.param)
     monkeypatch.setattr(parquet_files, "engine", lambda: request.param)
     monkeypatch.setattr("crank.datafiles.output.engine", lambda: request.param)
-    return request.param
+    return str(request.param)
 
 
-def test_parquet_comes_in_pieces_in_order(tmp_path, parquet_engine):
+def test_parquet_comes_in_pieces_in_order(tmp_path: Path, parquet_engine: str) -> None:
     path = tmp_path / "new.parquet"
     n = 1000
     frame = pl.DataFrame({"id": np.arange(n), "x": np.arange(n) / 7, "g": ["a", "b"] * (n // 2)})
@@ -242,7 +245,7 @@ def test_parquet_comes_in_pieces_in_order(tmp_path, parquet_engine):
         pieces(tmp_path / "none.parquet", {"x": NUMBER})
 
 
-def test_parquet_is_written_piece_by_piece(tmp_path, parquet_engine):
+def test_parquet_is_written_piece_by_piece(tmp_path: Path, parquet_engine: str) -> None:
     target = tmp_path / "out.parquet"
     with open_output(target) as out:
         out.write({"id": ["07", "x"], "score": np.array([1.0, 2.0])})
@@ -252,7 +255,7 @@ def test_parquet_is_written_piece_by_piece(tmp_path, parquet_engine):
     assert found.to_dict(as_series=False) == {"id": ["07", "x", "08"], "score": [1.0, 2.0, 0.1]}
     assert [p.name for p in tmp_path.iterdir()] == ["out.parquet"]
 
-    def interrupted():
+    def interrupted() -> None:
         with open_output(target) as out:
             out.write({"id": ["1"], "score": np.array([1.0])})
             raise KeyboardInterrupt
@@ -263,7 +266,9 @@ def test_parquet_is_written_piece_by_piece(tmp_path, parquet_engine):
     assert [p.name for p in tmp_path.iterdir()] == ["out.parquet"]
 
 
-def test_parquet_without_a_package_says_what_to_install(tmp_path, monkeypatch):
+def test_parquet_without_a_package_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parquet_files, "find_spec", lambda _: None)
     (tmp_path / "a.parquet").write_bytes(b"")
     for attempt in (
@@ -277,7 +282,7 @@ def test_parquet_without_a_package_says_what_to_install(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz"])
-def test_csv_reads_back_bit_for_bit(tmp_path, name, by):
+def test_csv_reads_back_bit_for_bit(tmp_path: Path, name: str, by: str) -> None:
     rng = np.random.default_rng(0)
     target = tmp_path / name
     x = rng.normal(size=100)
@@ -289,11 +294,11 @@ def test_csv_reads_back_bit_for_bit(tmp_path, name, by):
     assert back["id"][:3] == ["a,b", 'c"d', "\t"]
 
 
-def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path):
+def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path: Path) -> None:
     target = tmp_path / "a.csv"
     target.write_text("old")
 
-    def fail():
+    def fail() -> None:
         with open_output(target) as out:
             out.write({"x": [1.0]})
             raise OSError(28, "No space left on device")
@@ -308,7 +313,7 @@ def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path):
     assert target.read_text() == "new"
 
 
-def test_targets_are_checked_before_the_work(tmp_path):
+def test_targets_are_checked_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         check_target(tmp_path)
     with pytest.raises(FileNotFoundError, match="No such folder"):

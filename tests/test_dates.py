@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,7 @@ DATE_COLUMNS = {
 
 
 @pytest.mark.parametrize("kind", DATE_COLUMNS)
-def test_dates_of_any_frame_are_days_since_1970(kind):
+def test_dates_of_any_frame_are_days_since_1970(kind: str) -> None:
     table = Table.read({"day": DATE_COLUMNS[kind]})
     assert table.kind("day") == "date"
     # R: as.numeric(as.Date(c("1969-12-31", "2020-02-29", NA)))
@@ -45,7 +46,7 @@ def test_dates_of_any_frame_are_days_since_1970(kind):
 
 
 @pytest.mark.parametrize("unit", ["h", "s", "ms", "us", "ns"])
-def test_times_are_fractions_of_days(unit):
+def test_times_are_fractions_of_days(unit: str) -> None:
     table = Table.read({"t": np.array(TIMES, dtype="datetime64[us]").astype(f"datetime64[{unit}]")})
     moment = 1e-6 / 86400 if unit in ("us", "ns") else 0
     np.testing.assert_allclose(
@@ -53,7 +54,7 @@ def test_times_are_fractions_of_days(unit):
     )
 
 
-def test_times_of_any_frame_are_the_same():
+def test_times_of_any_frame_are_the_same() -> None:
     columns = [
         TIMES,
         pd.Series(TIMES, dtype="datetime64[us]"),
@@ -66,7 +67,7 @@ def test_times_of_any_frame_are_the_same():
         np.testing.assert_array_equal(other, first)
 
 
-def test_time_zones_count_as_utc():
+def test_time_zones_count_as_utc() -> None:
     local = dt.datetime(2020, 1, 1, 1, tzinfo=BERLIN)
     utc = dt.datetime(2019, 12, 31, 23)
     for column in (
@@ -82,7 +83,11 @@ def test_time_zones_count_as_utc():
 def sample(n: int = 300) -> pd.DataFrame:
     rng = np.random.default_rng(5)
     day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
-    y = np.sin(np.arange(n)) * 0.3 + (day >= "2021-03-01") + 0.001 * (day.day_of_year.to_numpy())
+    y = (
+        np.sin(np.arange(n)) * 0.3
+        + (day >= pd.Timestamp("2021-03-01"))
+        + 0.001 * (day.day_of_year.to_numpy())
+    )
     return pd.DataFrame({"day": day, "x": rng.normal(size=n), "y": y})
 
 
@@ -92,7 +97,9 @@ FORMULAS = ["y ~ day", "y ~ day + x", "y ~ I(day %% 7) + poly(day, 2) + x:day", 
 
 @pytest.mark.parametrize("formula", FORMULAS)
 @pytest.mark.parametrize("learner", ["stump", "logistic"])
-def test_models_on_dates_are_the_same_in_files_and_in_onnx(formula, learner, tmp_path):
+def test_models_on_dates_are_the_same_in_files_and_in_onnx(
+    formula: str, learner: str, tmp_path: Path
+) -> None:
     model = crank.fit(FRAME, formula, learner=learner, max_depth=3, prune=None)
     scores = model.predict(FRAME)
     assert len(set(scores)) > 1
@@ -108,7 +115,7 @@ def test_models_on_dates_are_the_same_in_files_and_in_onnx(formula, learner, tmp
     assert scorer(row).tolist() == model.predict(row).tolist() == model.predict(one).tolist()
 
 
-def test_the_graph_takes_days_as_doubles():
+def test_the_graph_takes_days_as_doubles() -> None:
     model = crank.fit(FRAME, "y ~ day", max_depth=2, prune=None)
     scorer = Scorer(model.to_onnx())
     (given,) = scorer.session.get_inputs()
@@ -123,7 +130,7 @@ def test_the_graph_takes_days_as_doubles():
         model.to_onnx(types={"day": "int64"})
 
 
-def test_missing_dates_are_missing():
+def test_missing_dates_are_missing() -> None:
     gaps = FRAME.copy()
     gaps.loc[::7, "day"] = pd.NaT
     model = crank.fit(gaps, "y ~ day + x", max_depth=3, prune=None)
@@ -133,7 +140,7 @@ def test_missing_dates_are_missing():
     np.testing.assert_array_equal(scorer(nothing), model.predict(nothing))
 
 
-def test_numbers_and_dates_are_not_taken_for_each_other():
+def test_numbers_and_dates_are_not_taken_for_each_other() -> None:
     on_dates = crank.fit(FRAME, "y ~ day", max_depth=2, prune=None)
     on_numbers = crank.fit(FRAME.assign(day=1.0 * FRAME.index), "y ~ day", max_depth=2, prune=None)
     for model, wrong in ((on_dates, {"day": [18262.0]}), (on_numbers, FRAME)):
@@ -145,7 +152,7 @@ def test_numbers_and_dates_are_not_taken_for_each_other():
         on_dates.predict({"day": ["2020-01-01", "soon"]})
 
 
-def test_text_in_iso_format_is_read_as_dates():
+def test_text_in_iso_format_is_read_as_dates() -> None:
     model = crank.fit(FRAME, "y ~ day", max_depth=3, prune=None)
     texts = {"day": [*FRAME["day"].dt.strftime("%Y-%m-%d"), None]}
     scores = model.predict(texts)
@@ -156,13 +163,13 @@ def test_text_in_iso_format_is_read_as_dates():
     assert crank.fit(FRAME, "y ~ day", subset="day < as.Date('2021-01-01')", prune=None).training.n
 
 
-def test_a_date_is_compared_with_a_date():
+def test_a_date_is_compared_with_a_date() -> None:
     model = crank.fit(FRAME, "y ~ I(day >= as.Date('2021-03-01'))", max_depth=1, prune=None)
     late = FRAME["day"] >= "2021-03-01"
     np.testing.assert_array_equal(model.predict(FRAME) == model.predict(FRAME).max(), late)
 
 
-def test_a_category_may_be_made_of_dates():
+def test_a_category_may_be_made_of_dates() -> None:
     data = {"y": [1, 2, 3, 4], "day": np.array(["2020-01-01", "2020-01-02"] * 2, "datetime64[D]")}
     table = Table.read(data)
     spec = learn_design(parse_formula("y ~ C(day)", table.names), table, native=False)
@@ -171,7 +178,7 @@ def test_a_category_may_be_made_of_dates():
     np.testing.assert_array_equal(again.matrix(data), [[0], [1], [0], [1]])
 
 
-def test_a_response_of_dates_is_ranked_by_time(tmp_path):
+def test_a_response_of_dates_is_ranked_by_time(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=200)
     when = pd.Timestamp("2024-01-01") + pd.to_timedelta((1000 * np.round(x, 3)).astype(int), "ns")
@@ -192,7 +199,7 @@ def test_a_response_of_dates_is_ranked_by_time(tmp_path):
     assert again.evaluate(data).loc["kendall", "estimate"] == pytest.approx(kendall, rel=1e-12)
 
 
-def test_files_hold_dates_in_iso_format(tmp_path):
+def test_files_hold_dates_in_iso_format(tmp_path: Path) -> None:
     model = crank.fit(FRAME, "y ~ day + x", max_depth=3, prune=None)
     csv, out = tmp_path / "new.csv", tmp_path / "out.csv"
     FRAME.to_csv(csv, index=False)
@@ -210,7 +217,7 @@ def test_files_hold_dates_in_iso_format(tmp_path):
         as_column(["2020-01-01", "soon"], Expected("date"), "day", [2, 3])
 
 
-def test_a_column_of_dates_and_text_is_called_mixed():
+def test_a_column_of_dates_and_text_is_called_mixed() -> None:
     with pytest.raises(DataError, match=r"'day' mixes values of the types date, str"):
         Table.read({"day": [dt.date(2020, 1, 1), "soon"]}).kind("day")
 

@@ -6,6 +6,8 @@ import json
 import math
 import operator
 import pickle
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,25 +35,30 @@ DATA = pd.DataFrame(
 NAN = np.nan
 
 
-def learned(formula, data=DATA, *, native=False) -> DesignSpec:
+def learned(
+    formula: str,
+    data: Any = DATA,
+    *,
+    native: bool = False,
+) -> DesignSpec:
     table = Table.read(data)
     return learn_design(parse_formula(formula, table.names), table, native=native)
 
 
-def test_matrices_are_float64_in_fortran_order():
+def test_matrices_are_float64_in_fortran_order() -> None:
     for native in (False, True):
         matrix = learned("y ~ x + g + k*z", native=native).matrix(DATA)
         assert matrix.dtype == np.float64
         assert matrix.flags.f_contiguous
 
 
-def test_the_design_keeps_no_data():
+def test_the_design_keeps_no_data() -> None:
     small = learned("y ~ x + scale(z) + g")
     large = learned("y ~ x + scale(z) + g", pd.concat([DATA] * 50))
     assert abs(len(pickle.dumps(small)) - len(pickle.dumps(large))) < 100
 
 
-def test_variables_are_listed_with_their_kinds():
+def test_variables_are_listed_with_their_kinds() -> None:
     spec = learned("y ~ log(x):g + b + C(k) + I(h == 'u')")
     kinds = {"x": "number", "g": "category", "b": "boolean", "k": "number", "h": "category"}
     assert {v.name: v.kind for v in spec.variables} == kinds
@@ -66,7 +73,7 @@ def test_variables_are_listed_with_their_kinds():
     ],
 )
 @pytest.mark.parametrize("native", [False, True])
-def test_a_missing_number_is_missing_in_every_column_built_from_it(term, native):
+def test_a_missing_number_is_missing_in_every_column_built_from_it(term: str, native: bool) -> None:
     spec = learned(f"y ~ {term}", native=native)
     for gap in (NAN, None):
         new = pd.DataFrame({"x": [2.0, gap, 5.0], "z": [1.0, 1, 2], "g": ["a", "b", "c"]})
@@ -77,7 +84,9 @@ def test_a_missing_number_is_missing_in_every_column_built_from_it(term, native)
 
 @pytest.mark.parametrize("term", ["g", "g:x", "g:h", "C(g, contr.sum)", "I(g == 'a')", "g*h"])
 @pytest.mark.parametrize("native", [False, True])
-def test_a_missing_category_is_missing_in_every_column_built_from_it(term, native):
+def test_a_missing_category_is_missing_in_every_column_built_from_it(
+    term: str, native: bool
+) -> None:
     spec = learned(f"y ~ {term}", native=native)
     built = ["g" in name for name in spec.names]
     for frame in (pd.DataFrame, pl.DataFrame):
@@ -88,7 +97,7 @@ def test_a_missing_category_is_missing_in_every_column_built_from_it(term, nativ
 
 
 @pytest.mark.parametrize("nothing", [None, NAN])
-def test_a_row_with_only_missing_values_is_read_whatever_its_dtype(nothing):
+def test_a_row_with_only_missing_values_is_read_whatever_its_dtype(nothing: Any) -> None:
     spec = learned("y ~ x + g + C(k) + b", native=True)
     for frame in (pd.DataFrame, pl.DataFrame, dict):
         new = frame({name: [nothing] for name in ("x", "g", "k", "b")})
@@ -97,7 +106,7 @@ def test_a_row_with_only_missing_values_is_read_whatever_its_dtype(nothing):
 
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("term", ["g", "C(g)", "g:x", "g:h", "C(g, contr.helmert)"])
-def test_an_unseen_level_is_an_error_or_missing(term, native):
+def test_an_unseen_level_is_an_error_or_missing(term: str, native: bool) -> None:
     spec = learned(f"y ~ {term}", native=native)
     new = pd.DataFrame({"g": ["a", "new", "odd"], "h": ["u", "u", "v"], "x": [1.0, 2, 3]})
     with pytest.raises(
@@ -112,12 +121,12 @@ def test_an_unseen_level_is_an_error_or_missing(term, native):
     assert not np.isnan(matrix[0]).any()
 
 
-def test_unknown_is_an_option_with_two_values():
+def test_unknown_is_an_option_with_two_values() -> None:
     with pytest.raises(OptionError, match="unknown must be one of 'error', 'missing', got 'zero'"):
         learned("y ~ x").matrix(DATA, unknown="zero")
 
 
-def test_numeric_levels_are_matched_by_value():
+def test_numeric_levels_are_matched_by_value() -> None:
     spec = learned("y ~ C(k)", native=True)
     assert spec.levels == (("1", "2", "3"),)
     for dtype in ("int64", "float64", "float32", "Int64", object):
@@ -129,7 +138,7 @@ def test_numeric_levels_are_matched_by_value():
         spec.matrix({"k": [1.5]})
 
 
-def test_new_data_may_hold_numbers_of_another_type():
+def test_new_data_may_hold_numbers_of_another_type() -> None:
     spec = learned("y ~ x + b")
     for new in (
         pd.DataFrame({"x": [1, 2], "b": [1, 0]}),
@@ -172,17 +181,19 @@ def test_new_data_may_hold_numbers_of_another_type():
         ),
     ],
 )
-def test_new_data_that_do_not_fit_are_refused(formula, new, message):
+def test_new_data_that_do_not_fit_are_refused(
+    formula: str, new: dict[str, list[float]] | pd.DataFrame, message: str
+) -> None:
     with pytest.raises(DataError, match=message):
         learned(formula).matrix(new)
 
 
-def test_an_intermediate_infinity_is_no_error():
+def test_an_intermediate_infinity_is_no_error() -> None:
     spec = learned("y ~ I(1 / exp(x)) + np.where(z > 0, np.log(z), 0)")
     np.testing.assert_array_equal(spec.matrix({"x": [1e3], "z": [-1.0]}), [[0, 0]])
 
 
-def test_splines_follow_their_extrapolation_outside_the_bounds():
+def test_splines_follow_their_extrapolation_outside_the_bounds() -> None:
     new = {"x": [0.0, 7.0]}
     inside = {"x": [1.0, 6.0]}
     for way, expected in [
@@ -197,13 +208,13 @@ def test_splines_follow_their_extrapolation_outside_the_bounds():
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_columns_that_the_formula_does_not_name_are_not_looked_at(native):
+def test_columns_that_the_formula_does_not_name_are_not_looked_at(native: bool) -> None:
     spec = learned("y ~ x + g", native=native)
     new = pd.DataFrame({"g": ["b"], "x": [2], "day": pd.to_datetime(["2020"])})
     np.testing.assert_array_equal(spec.matrix(new), spec.matrix({"x": [2], "g": ["b"]}))
 
 
-def test_a_column_of_identifiers_is_refused_as_dummies():
+def test_a_column_of_identifiers_is_refused_as_dummies() -> None:
     data = {"y": np.arange(100_002.0), "name": [f"n{i}" for i in range(100_002)]}
     with pytest.raises(DataError, match="100001 columns, 100001 of them for the term 'name'"):
         learned("y ~ name", data)
@@ -224,14 +235,14 @@ MORE = DATA.assign(
 NEWER = learned("y ~ ns(x, df=3) + cut(x, 3) + size + I(day + 1)", MORE, native=True).to_dict()
 
 
-def test_designs_of_equal_formulas_are_equal():
+def test_designs_of_equal_formulas_are_equal() -> None:
     assert learned(FORMULA) == learned(FORMULA)
     assert hash(learned(FORMULA)) == hash(learned(FORMULA))
     assert learned(FORMULA) != learned(FORMULA, native=True)
     assert pickle.loads(pickle.dumps(learned(FORMULA))) == learned(FORMULA)
 
 
-def run_steps(steps, row):
+def run_steps(steps: list[Any], row: Any) -> Any:
     """One row through postfix steps: the stored expression alone says what to compute."""
     stack = []
     for op, *operands in steps:
@@ -258,7 +269,7 @@ def run_steps(steps, row):
     return stack.pop()
 
 
-def run_factor(factor, row):
+def run_factor(factor: dict[str, Any], row: Any) -> list[Any]:
     kind = factor["type"]
     if kind == "cross":
         number = 0
@@ -278,20 +289,20 @@ def run_factor(factor, row):
             monic.append((value - alpha) * monic[-1] - beta * monic[-2])
         return [m / math.sqrt(n) for m, n in zip(monic[2:], norms[1:], strict=True)]
     if kind == "spline":
-        return spline(factor, value)
+        return spline(factor, float(value))
     code = factor["levels"].index(value)
     if kind == "codes":
         return [code]
     if kind == "contrast":
-        return factor["matrix"][code]
+        return list(factor["matrix"][code])
     return [float(k == code) for k in range(len(factor["levels"])) if k != factor["base"]]
 
 
-def spline(factor, x):
+def spline(factor: dict[str, Any], x: float) -> list[float]:
     knots, degree = factor["knots"], factor["degree"]
     x = min(x, math.nextafter(factor["upper"], -math.inf))
 
-    def basis(i, d):
+    def basis(i: int, d: int) -> float:
         if d == 0:
             return float(knots[i] <= x < knots[i + 1])
         total = 0.0
@@ -306,7 +317,7 @@ def spline(factor, x):
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_the_stored_design_is_enough_for_a_second_interpreter(native):
+def test_the_stored_design_is_enough_for_a_second_interpreter(native: bool) -> None:
     """What an exporter needs is in the file: a naive reading of it gives the same matrix."""
     spec = learned(FORMULA, native=native)
     stored = json.loads(json.dumps(spec.to_dict()))
@@ -321,14 +332,14 @@ def test_the_stored_design_is_enough_for_a_second_interpreter(native):
     np.testing.assert_allclose(spec.matrix(DATA), rows, rtol=1e-12, atol=1e-12)
 
 
-def paths(node, at=()):
+def paths(node: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield at
     if isinstance(node, dict | list):
         for key in node if isinstance(node, dict) else range(len(node)):
             yield from paths(node[key], (*at, key))
 
 
-def changed(data, at, value):
+def changed(data: Any, at: tuple[Any, ...], value: Any) -> Any:
     data = copy.deepcopy(data)
     if not at:
         return value
@@ -340,7 +351,7 @@ def changed(data, at, value):
 
 
 PATHS = [(which, at) for which, data in enumerate([*STORED, NEWER]) for at in paths(data)]
-JUNK = st.sampled_from(
+JUNK: Any = st.sampled_from(
     [
         *(
             None,
@@ -366,7 +377,7 @@ JUNK = st.sampled_from(
 
 @settings(max_examples=400)
 @given(st.sampled_from(PATHS), JUNK)
-def test_a_damaged_design_is_refused_or_still_computes(where, junk):
+def test_a_damaged_design_is_refused_or_still_computes(where: Any, junk: Any) -> None:
     which, at = where
     damaged = changed([*STORED, NEWER][which], at, junk)
     try:
@@ -397,7 +408,7 @@ def test_a_damaged_design_is_refused_or_still_computes(where, junk):
         (("factors", 0, "more"), 1),
     ],
 )
-def test_stored_designs_are_checked_field_by_field(at, value):
+def test_stored_designs_are_checked_field_by_field(at: tuple[Any, ...], value: Any) -> None:
     with pytest.raises(FormulaError, match=r"stored .* is not valid"):
         DesignSpec.from_dict(changed(STORED[0], at, value))
 
@@ -419,12 +430,14 @@ def test_stored_designs_are_checked_field_by_field(at, value):
         (("factors", 3, "steps", 0), ["column", "day"]),
     ],
 )
-def test_the_newer_factors_are_checked_field_by_field(at, value):
+def test_the_newer_factors_are_checked_field_by_field(
+    at: tuple[Any, ...], value: list[Any]
+) -> None:
     with pytest.raises((FormulaError, DataError)):
         DesignSpec.from_dict(changed(NEWER, at, value))
 
 
-def test_a_small_file_cannot_claim_many_columns():
+def test_a_small_file_cannot_claim_many_columns() -> None:
     wide = {"type": "powers", "name": "p", "steps": [["column", "x"]], "degree": 10**9}
     data = {"variables": [["x", "number"]], "factors": [wide], "blocks": [["p", [0], 1.0]]}
     with pytest.raises(FormulaError, match="degree"):

@@ -1,27 +1,32 @@
 """One order for all thresholds: found wanting where there is none, and only there."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.container import ErrorbarContainer
 
 import crank
+from crank.datasets.sample import Sample
 from crank.errors import DataError, OptionError, UnknownLearnerError
 from crank.judging.diagnose import crossfit
 from crank.plugins.stump import Stump
 from crank.ranks import rank
+from tests.narrowing import of, present
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def fitted(sample, **options):
+def fitted(sample: Sample, **options: Any) -> crank.TreeModel:
     return crank.fit(sample.frame, "y ~ .", **{"criterion": "kendall", "prune": None, **options})
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_says_so_where_no_order_serves(seed):
+def test_says_so_where_no_order_serves(seed: int) -> None:
     sample = crank.datasets.no_optimal_rule(600, random_state=seed)
     found = fitted(sample).diagnose(sample.frame)
     assert not found.one_order_serves
@@ -41,26 +46,26 @@ def test_says_so_where_no_order_serves(seed):
     ],
     ids=["regression", "noiseless", "exponential_family", "paper_toy"],
 )
-def test_stays_silent_where_one_order_serves(draw, seed):
+def test_stays_silent_where_one_order_serves(draw: Callable[..., Any], seed: int) -> None:
     sample = draw(seed)
     found = fitted(sample).diagnose(sample.frame)
     assert found.one_order_serves
     assert found.verdict.startswith("No conflict found")
 
 
-def test_finds_a_spread_that_depends_on_x():
+def test_finds_a_spread_that_depends_on_x() -> None:
     rng = np.random.default_rng(3)
     x = rng.normal(size=(1500, 2))
     frame = pd.DataFrame({"mean": x[:, 0], "spread": x[:, 1]})
     frame["y"] = x[:, 0] + np.exp(0.6 * x[:, 1]) * rng.normal(size=1500)
     found = crank.fit(frame, "y ~ .", criterion="kendall", max_depth=4, prune=None).diagnose(frame)
-    table = found.table.set_index(found.table["quantile"].round(2))
-    assert table.loc[0.1, "conflict"]
-    assert table.loc[0.9, "conflict"]
-    assert not table.loc[0.5, "conflict"]
+    conflict = dict(zip(found.table["quantile"].round(2), found.table["conflict"], strict=True))
+    assert conflict[0.1]
+    assert conflict[0.9]
+    assert not conflict[0.5]
 
 
-def test_nothing_is_judged_on_rows_it_was_fitted_on():
+def test_nothing_is_judged_on_rows_it_was_fitted_on() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(400, 6)), columns=list("abcdey"))
     m = crank.fit(frame, "y ~ .", max_depth=9, min_samples_leaf=1, leaf_order="rank", prune=None)
@@ -72,7 +77,7 @@ def test_nothing_is_judged_on_rows_it_was_fitted_on():
     assert abs(figures.mean() - 0.5) < 0.06
 
 
-def test_scores_are_means_over_the_leaves_of_all_trees(toy):
+def test_scores_are_means_over_the_leaves_of_all_trees(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1 + g", max_depth=3, prune=None)
     task = crossfit.read_task(m, toy)
     test = np.arange(len(toy)) % 4 == 0
@@ -91,7 +96,7 @@ def test_scores_are_means_over_the_leaves_of_all_trees(toy):
         np.testing.assert_allclose(score, expected)
 
 
-def test_table_holds_fold_means_and_paired_errors():
+def test_table_holds_fold_means_and_paired_errors() -> None:
     sample = crank.datasets.no_optimal_rule(300, random_state=1)
     found = fitted(sample).diagnose(sample.frame, thresholds=[0.3, 0.7], cv=3)
     table = found.table
@@ -104,7 +109,7 @@ def test_table_holds_fold_means_and_paired_errors():
     np.testing.assert_allclose(below, table["quantile"])
 
 
-def test_pvalues_need_a_gain_over_both_orders_beyond_the_margin():
+def test_pvalues_need_a_gain_over_both_orders_beyond_the_margin() -> None:
     sample = crank.datasets.no_optimal_rule(600, random_state=0)
     m = fitted(sample)
     strict, lax = (m.diagnose(sample.frame, margin=margin) for margin in (0.01, 0.49))
@@ -115,7 +120,7 @@ def test_pvalues_need_a_gain_over_both_orders_beyond_the_margin():
     assert z > 1.6
 
 
-def test_an_increasing_transform_of_y_changes_nothing():
+def test_an_increasing_transform_of_y_changes_nothing() -> None:
     sample = crank.datasets.regression(300, p=5, random_state=2).frame
     first = crank.fit(sample, "y ~ .", prune=None).diagnose(sample, cv=3).table
     other = sample.assign(y=np.exp(sample["y"] / 5))
@@ -123,7 +128,7 @@ def test_an_increasing_transform_of_y_changes_nothing():
     pd.testing.assert_frame_equal(first.drop(columns="threshold"), second.drop(columns="threshold"))
 
 
-def test_seeds_decide_and_equal_weights_change_nothing():
+def test_seeds_decide_and_equal_weights_change_nothing() -> None:
     sample = crank.datasets.regression(300, p=5, random_state=2).frame.assign(w=3.0)
     m = crank.fit(sample, "y ~ . - w", prune=None)
     plain = m.diagnose(sample, cv=3)
@@ -133,7 +138,7 @@ def test_seeds_decide_and_equal_weights_change_nothing():
     pd.testing.assert_frame_equal(weighted, plain.table)
 
 
-def test_ties_in_y_keep_thresholds_between_values(toy):
+def test_ties_in_y_keep_thresholds_between_values(toy: pd.DataFrame) -> None:
     frame = toy.assign(y=np.clip(toy["y"].round(), -2, 2))
     m = crank.fit(frame, "y ~ x1 + x2 + g", prune=None)
     table = m.diagnose(frame, cv=3).table
@@ -142,7 +147,7 @@ def test_ties_in_y_keep_thresholds_between_values(toy):
     assert table[["auc_model", "auc_dedicated"]].notna().all().all()
 
 
-def test_rows_that_cannot_be_used_are_left_out(toy):
+def test_rows_that_cannot_be_used_are_left_out(toy: pd.DataFrame) -> None:
     frame = toy.copy()
     frame.loc[:9, "y"] = np.nan
     frame.loc[10:19, "x1"] = np.nan
@@ -153,7 +158,7 @@ def test_rows_that_cannot_be_used_are_left_out(toy):
     assert choosy.diagnose(frame, cv=3).n == len(toy) - 20
 
 
-def test_a_learner_of_the_users_own_can_be_given(toy):
+def test_a_learner_of_the_users_own_can_be_given(toy: pd.DataFrame) -> None:
     class Mine(Stump):
         """Not installed under any name."""
 
@@ -164,20 +169,20 @@ def test_a_learner_of_the_users_own_can_be_given(toy):
     pd.testing.assert_frame_equal(m.diagnose(toy, cv=3, learner=Mine()).table, stump.table)
 
 
-def test_a_coarse_model_is_told_so_without_alarm():
+def test_a_coarse_model_is_told_so_without_alarm() -> None:
     sample = crank.datasets.regression(1000, p=5, random_state=0)
     found = fitted(sample, max_depth=1).diagnose(sample.frame)
     assert found.one_order_serves
     assert "averaging several trees ranks better" in found.verdict
 
 
-def test_a_root_alone_ranks_by_chance():
+def test_a_root_alone_ranks_by_chance() -> None:
     sample = crank.datasets.no_optimal_rule(300, random_state=0)
     found = fitted(sample).prune(n_leaves=1).diagnose(sample.frame)
     assert (found.table["auc_model"] == 0.5).all()
 
 
-def test_defaults_move_inward_when_rows_are_few_and_requests_do_not(toy):
+def test_defaults_move_inward_when_rows_are_few_and_requests_do_not(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1", prune=None)
     table = m.diagnose(toy[:100], cv=5).table
     assert table["quantile"].min() >= 0.25
@@ -187,7 +192,7 @@ def test_defaults_move_inward_when_rows_are_few_and_requests_do_not(toy):
         m.diagnose(toy[:30])
 
 
-def test_wrong_options_are_named(toy):
+def test_wrong_options_are_named(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1", max_depth=2, prune=None)
     with pytest.raises(OptionError, match=r"threshold 1\.5"):
         m.diagnose(toy, thresholds=[1.5])
@@ -202,7 +207,7 @@ def test_wrong_options_are_named(toy):
         crank.fit(binary, "y ~ x1", max_depth=2, prune=None).diagnose(binary, thresholds=[])
 
 
-def test_cuts_lie_between_distinct_values():
+def test_cuts_lie_between_distinct_values() -> None:
     ranks = rank(np.repeat([1.0, 2.0, 3.0, 4.0], 20))
     cuts = crossfit.find_cuts(ranks, (0.2, 0.3, 0.5, 0.8), cv=2, strict=False)
     assert [(c.quantile, c.threshold, c.below) for c in cuts] == [
@@ -212,7 +217,7 @@ def test_cuts_lie_between_distinct_values():
     ]
 
 
-def test_plot_shows_the_curves_and_marks_conflicts():
+def test_plot_shows_the_curves_and_marks_conflicts() -> None:
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
@@ -221,13 +226,14 @@ def test_plot_shows_the_curves_and_marks_conflicts():
     ax = Figure().subplots()
     assert found.plot(ax=ax) is ax
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), found.profile["auc_model"])
-    marks = {c.get_label(): len(c.lines[0].get_xdata()) for c in ax.containers}
+    bars = [of(ErrorbarContainer, c) for c in ax.containers]
+    marks = {c.get_label(): len(np.asarray(present(c.lines[0]).get_xdata())) for c in bars}
     conflicts = int(found.table["conflict"].sum())
     assert marks["… and in conflict"] == conflicts
     assert marks["made for the threshold"] == len(found.table) - conflicts
 
 
-def test_text_holds_question_table_and_verdict():
+def test_text_holds_question_table_and_verdict() -> None:
     sample = crank.datasets.no_optimal_rule(600, random_state=0)
     found = fitted(sample).diagnose(sample.frame)
     text = str(found)

@@ -4,6 +4,7 @@ import doctest
 import importlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,10 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 class Checker(doctest.OutputChecker):
     """Blank lines and the spaces at the end of lines are not worth a marker in prose."""
 
-    def check_output(self, want, got, optionflags):
+    def check_output(self, want: Any, got: Any, optionflags: Any) -> Any:
         tidy = ["\n".join(line.rstrip() for line in t.splitlines()) for t in (want, got)]
-        return super().check_output(*(f"{t.strip()}\n" for t in tidy), optionflags)
+        want, got = (f"{t.strip()}\n" for t in tidy)
+        return super().check_output(want, got, optionflags)
 
 
 def examples_of(text: str) -> str:
@@ -28,7 +30,9 @@ def examples_of(text: str) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_examples_print_what_the_page_shows(page, tmp_path, monkeypatch):
+def test_examples_print_what_the_page_shows(
+    page: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = page.read_text(encoding="utf-8")
     parser = doctest.DocTestParser()
     examples = parser.get_doctest(examples_of(text), {}, page.name, str(page), 0)
@@ -40,7 +44,7 @@ def test_examples_print_what_the_page_shows(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page):
+def test_links_lead_somewhere(page: Any) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
 
@@ -60,7 +64,7 @@ PUBLIC = [
 ]
 
 
-def found(path: str) -> object:
+def found(path: str) -> Any:
     """Return the module, class or function that a dotted path names."""
     try:
         return importlib.import_module(path)
@@ -70,11 +74,11 @@ def found(path: str) -> object:
 
 
 @pytest.mark.parametrize("path", sorted(SHOWN))
-def test_the_reference_shows_what_exists(path):
+def test_the_reference_shows_what_exists(path: Any) -> None:
     assert found(path).__doc__
 
 
-def test_the_reference_shows_every_public_name():
+def test_the_reference_shows_every_public_name() -> None:
     missing = {f"crank.{name}" for name in crank.__all__} - SHOWN
     assert missing == {"crank.CrankError", "crank.__version__"}  # among the errors, in the text
     assert "crank.__version__" in (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
@@ -82,12 +86,12 @@ def test_the_reference_shows_every_public_name():
 
 
 @pytest.mark.parametrize("module", PUBLIC)
-def test_the_reference_shows_public_modules_whole(module):
+def test_the_reference_shows_public_modules_whole(module: Any) -> None:
     assert module in SHOWN
     assert found(module).__all__
 
 
-def test_the_reference_shows_every_error():
+def test_the_reference_shows_every_error() -> None:
     kinds = {
         k
         for k, v in vars(crank.errors).items()
@@ -96,7 +100,7 @@ def test_the_reference_shows_every_error():
     assert kinds == set(crank.errors.__all__)
 
 
-def test_every_page_has_a_place_in_the_navigation():
+def test_every_page_has_a_place_in_the_navigation() -> None:
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     placed = set(re.findall(r": (\S+\.md)$", nav, re.MULTILINE))
     pages = {p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")}

@@ -1,6 +1,8 @@
 """The reference's griffe extension: every parameter is shown with its own default."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +45,7 @@ class D:
 
 
 @pytest.fixture
-def sections(tmp_path):
+def sections(tmp_path: Path) -> Callable[..., Any]:
     """Load the module as the documentation does; the section of an object by its kind."""
     (tmp_path / "documented.py").write_text(MODULE, encoding="utf-8")
     module = griffe.load(
@@ -57,25 +59,25 @@ def sections(tmp_path):
     )
 
 
-def test_names_on_one_line_have_their_own_defaults(sections):
+def test_names_on_one_line_have_their_own_defaults(sections: Callable[..., Any]) -> None:
     defaults = {p.name: p.default for p in sections("f", "parameters")}
     assert [defaults[name] for name in "abc"] == [None, "1", "2"]
     assert [p.default for p in sections("D", "parameters")] == ["0.0", "1.0"]
 
 
-def test_choices_and_variadics_have_no_invented_default(sections):
+def test_choices_and_variadics_have_no_invented_default(sections: Callable[..., Any]) -> None:
     defaults = {p.name: p.default for p in sections("f", "parameters")}
     assert defaults["how"] is defaults["*rest"] is defaults["**more"] is None
 
 
-def test_types_are_shown_as_written(sections):
+def test_types_are_shown_as_written(sections: Callable[..., Any]) -> None:
     types = {p.name: str(p.annotation) for p in sections("f", "parameters")}
     assert types["*rest"] == "str or array-like"
     assert types["how"] == '{"x", "y"}'
     assert types["**more"] == "str, Path or bytes"
 
 
-def test_attributes_on_one_line_become_entries(sections):
+def test_attributes_on_one_line_become_entries(sections: Callable[..., Any]) -> None:
     low, high = sections("D", "attributes")
     assert (low.name, high.name) == ("low", "high")
     assert low.description == high.description == "The ends."

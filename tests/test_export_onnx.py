@@ -1,6 +1,8 @@
 """What an exported file holds, what it refuses, and how it is written."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -9,6 +11,7 @@ import pytest
 
 import crank
 from crank.errors import DataError, OptionError
+from crank.graphs.graph import Graph
 from crank.plugins.base import NotExportableError, SplitLearner, SplitRule
 from crank.serve import Scorer
 
@@ -34,7 +37,7 @@ def frame() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def model(frame):
+def model(frame: pd.DataFrame) -> crank.TreeModel:
     return crank.fit(frame, "y ~ x + g + k + flag", max_depth=4, prune=None)
 
 
@@ -48,7 +51,7 @@ def metadata(content: bytes) -> dict[str, str]:
     return {entry.key: entry.value for entry in parsed(content).metadata_props}
 
 
-def test_versions_types_and_shapes(model):
+def test_versions_types_and_shapes(model: crank.TreeModel) -> None:
     file = parsed(model.to_onnx())
     assert file.ir_version == 8
     assert {o.domain: o.version for o in file.opset_import} == {"": 18, "ai.onnx.ml": 3}
@@ -64,7 +67,7 @@ def test_versions_types_and_shapes(model):
     assert shapes["leaf"] == (whole, ["N", 1])
 
 
-def test_nothing_in_the_graph_is_single_precision_but_leaf_numbers(model):
+def test_nothing_in_the_graph_is_single_precision_but_leaf_numbers(model: crank.TreeModel) -> None:
     file = onnx.shape_inference.infer_shapes(parsed(model.to_onnx()))
     single = {
         v.name
@@ -75,7 +78,7 @@ def test_nothing_in_the_graph_is_single_precision_but_leaf_numbers(model):
     assert single == {n.output[0] for n in file.graph.node if n.op_type == "TreeEnsembleRegressor"}
 
 
-def test_only_columns_that_the_pruned_tree_uses_are_inputs(frame):
+def test_only_columns_that_the_pruned_tree_uses_are_inputs(frame: pd.DataFrame) -> None:
     model = crank.fit(
         frame, "y ~ noise + x + g + C(k)", max_depth=6, min_samples_leaf=2, prune=None
     )
@@ -85,7 +88,7 @@ def test_only_columns_that_the_pruned_tree_uses_are_inputs(frame):
     assert len(pruned.columns) == 1
 
 
-def test_a_tree_of_one_leaf(frame):
+def test_a_tree_of_one_leaf(frame: pd.DataFrame) -> None:
     model = crank.fit(frame, "y ~ g + x", prune=None).prune(n_leaves=1)
     scorer = Scorer(model.to_onnx())
     assert scorer.columns == ("g",)
@@ -95,7 +98,7 @@ def test_a_tree_of_one_leaf(frame):
     assert np.array_equal(Scorer(model.to_onnx(form="matrix"))(X), model.predict(frame))
 
 
-def test_metadata_says_what_the_model_is(model):
+def test_metadata_says_what_the_model_is(model: crank.TreeModel) -> None:
     found = metadata(model.to_onnx(metadata={"owner": "risk", "ticket": {"id": 7}}))
     assert found["formula"] == model.formula
     assert found["crank_version"] == crank.__version__
@@ -108,15 +111,17 @@ def test_metadata_says_what_the_model_is(model):
     assert (found["owner"], found["ticket"]) == ("risk", '{"id": 7}')
 
 
-def test_the_same_model_gives_the_same_bytes(model):
+def test_the_same_model_gives_the_same_bytes(model: crank.TreeModel) -> None:
     assert model.to_onnx() == model.to_onnx()
 
 
-def test_a_model_read_from_json_exports_the_same_file(model):
+def test_a_model_read_from_json_exports_the_same_file(model: crank.TreeModel) -> None:
     assert crank.from_json(model.to_json()).to_onnx() == model.to_onnx()
 
 
-def test_the_file_is_replaced_in_one_step(model, tmp_path, monkeypatch):
+def test_the_file_is_replaced_in_one_step(
+    model: crank.TreeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "m.onnx"
     assert model.to_onnx(path) is None
     assert path.read_bytes() == model.to_onnx()
@@ -143,12 +148,14 @@ def test_the_file_is_replaced_in_one_step(model, tmp_path, monkeypatch):
         ({"metadata": {"owner": object()}}, "cannot be stored"),
     ],
 )
-def test_options_that_are_not_allowed(model, options, message):
+def test_options_that_are_not_allowed(
+    model: crank.TreeModel, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(OptionError, match=message):
         model.to_onnx(**options)
 
 
-def test_columns_of_other_types(frame):
+def test_columns_of_other_types(frame: pd.DataFrame) -> None:
     data = frame.assign(y=frame["x"] + frame["k"] + 2.0 * frame["flag"])
     model = crank.fit(data, "y ~ x + k + flag", max_depth=5, prune=None)
     types = {"k": "int64", "flag": "bool", "x": "float"}
@@ -163,7 +170,7 @@ def test_columns_of_other_types(frame):
         scorer(single.assign(k=np.nan))
 
 
-def test_a_column_with_the_name_of_an_output(frame):
+def test_a_column_with_the_name_of_an_output(frame: pd.DataFrame) -> None:
     renamed = frame.rename(columns={"x": "score", "z": "t1"})
     model = crank.fit(renamed, "y ~ score + t1 + g", max_depth=3, prune=None)
     with pytest.raises(OptionError, match="outputs="):
@@ -175,7 +182,7 @@ def test_a_column_with_the_name_of_an_output(frame):
 
 @pytest.mark.parametrize("formula", ["y ~ x + g", "y ~ g:k2 + x", "y ~ x + C(k)"])
 @pytest.mark.parametrize("learner", ["stump", "logistic"])
-def test_unknown_levels_can_be_an_error(frame, formula, learner):
+def test_unknown_levels_can_be_an_error(frame: pd.DataFrame, formula: str, learner: str) -> None:
     data = frame.assign(k2=frame["k"].astype(str))
     data.loc[::9, ["g", "k2"]] = None
     model = crank.fit(data, formula, learner=learner, max_depth=4, prune=None)
@@ -187,7 +194,7 @@ def test_unknown_levels_can_be_an_error(frame, formula, learner):
                 scorer(data.assign(**{column: value}))
 
 
-def test_the_empty_text_may_be_a_level(frame):
+def test_the_empty_text_may_be_a_level(frame: pd.DataFrame) -> None:
     data = frame.assign(g=frame["g"].replace("a", ""))
     data.loc[::9, "g"] = None
     model = crank.fit(data, "y ~ g + I(g == '')", max_depth=3, prune=None)
@@ -195,7 +202,7 @@ def test_the_empty_text_may_be_a_level(frame):
     assert np.array_equal(scorer(data), model.predict(data))
 
 
-def test_categories_of_numbers(frame):
+def test_categories_of_numbers(frame: pd.DataFrame) -> None:
     data = frame.assign(
         k=pd.Categorical(frame["k"]),
         half=frame["k"] / 2,
@@ -210,14 +217,16 @@ def test_categories_of_numbers(frame):
 
 @pytest.mark.parametrize("extrapolation", ["clip", "na", "zero", "extend"])
 @pytest.mark.parametrize("degree", [0, 1, 3])
-def test_splines_outside_their_range(frame, extrapolation, degree):
+def test_splines_outside_their_range(frame: pd.DataFrame, extrapolation: str, degree: int) -> None:
     term = f"bs(z, df=5, degree={degree}, extrapolation='{extrapolation}', include_intercept=True)"
     model = crank.fit(frame, f"y ~ {term}", learner="tree", max_depth=3, prune=None)
     rows = pd.DataFrame({"z": [*np.linspace(-1, 5, 300), frame["z"].min(), frame["z"].max(), None]})
     assert np.array_equal(Scorer(model.to_onnx())(rows), model.predict(rows))
 
 
-def test_a_spline_that_python_refuses_outside_its_range_counts_as_missing(frame):
+def test_a_spline_that_python_refuses_outside_its_range_counts_as_missing(
+    frame: pd.DataFrame,
+) -> None:
     model = crank.fit(frame, "y ~ bs(z, df=4)", max_depth=3, prune=None)
     scorer = Scorer(model.to_onnx())
     with pytest.raises(DataError, match="outside"):
@@ -225,14 +234,14 @@ def test_a_spline_that_python_refuses_outside_its_range_counts_as_missing(frame)
     assert scorer({"z": [99.0]}) == model.predict({"z": [np.nan]})
 
 
-def test_a_function_of_the_user_is_refused_with_the_term(frame):
+def test_a_function_of_the_user_is_refused_with_the_term(frame: pd.DataFrame) -> None:
     context = {"mine": lambda x: x + 1}
     model = crank.fit(frame, "y ~ mine(x) + g", context=context, max_depth=3, prune=None)
     with pytest.raises(NotExportableError, match=r"'mine\(x\)' calls 'mine'"):
         model.to_onnx()
 
 
-def test_levels_beyond_double_are_refused(frame):
+def test_levels_beyond_double_are_refused(frame: pd.DataFrame) -> None:
     data = frame.assign(k=frame["k"].map({0: 2**60, 1: 2**60 + 1, 2: 1, 3: 2}))
     model = crank.fit(data, "y ~ C(k)", max_depth=3, prune=None)
     with pytest.raises(NotExportableError, match="beyond 2\\^53"):
@@ -242,17 +251,17 @@ def test_levels_beyond_double_are_refused(frame):
 class Middle(SplitRule):
     """Left within a band of the first column; written for the test of hooks."""
 
-    def decision(self, X):
+    def decision(self, X: np.ndarray) -> np.ndarray:
         return np.where(np.isnan(X[:, 0]), -1.0, 0.5 - np.abs(X[:, 0]))
 
-    def to_dict(self):
+    def to_dict(self) -> Any:
         return {}
 
     @classmethod
-    def from_dict(cls, d):
+    def from_dict(cls, d: Any) -> Any:
         return cls()
 
-    def to_onnx(self, graph, x):
+    def to_onnx(self, graph: Graph, x: str) -> str:
         first = graph.op("Gather", x, np.array([0]), axis=1)
         return graph.op("Sub", 0.5, graph.op("Abs", first))
 
@@ -265,14 +274,16 @@ class BandLearner(SplitLearner):
     rule = Middle
     takes_missing = True
 
-    def __init__(self, rule):
+    def __init__(self, rule: type[Middle | Mute]) -> None:
         self.made = rule
 
-    def fit(self, X, label, weight, *, rng):
+    def fit(
+        self, X: np.ndarray, label: np.ndarray, weight: np.ndarray, *, rng: np.random.Generator
+    ) -> Middle | Mute:
         return self.made()
 
 
-def test_a_third_party_rule_exports_through_its_own_hook(frame):
+def test_a_third_party_rule_exports_through_its_own_hook(frame: pd.DataFrame) -> None:
     model = crank.fit(
         frame, "peak ~ x + z + g", learner=BandLearner(Middle), max_depth=2, prune=None
     )
@@ -282,7 +293,7 @@ def test_a_third_party_rule_exports_through_its_own_hook(frame):
     assert np.array_equal(scorer(rows), model.predict(rows))
 
 
-def test_a_rule_without_a_hook_is_refused_with_its_node(frame):
+def test_a_rule_without_a_hook_is_refused_with_its_node(frame: pd.DataFrame) -> None:
     model = crank.fit(frame, "peak ~ x", learner=BandLearner(Mute), max_depth=1, prune=None)
     with pytest.raises(NotExportableError, match=r"node 1 .*'BandLearner'.*Mute has no ONNX"):
         model.to_onnx()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from crank.design.factors import Number
 from crank.design.operations import OPERATIONS
 from crank.design.reader import Reader
 from crank.export.onnx.expressions import finished
@@ -13,6 +14,7 @@ from crank.frames.table import Table
 from crank.graphs.functions import COMPOSED, DIRECT, apply
 from crank.graphs.graph import Element, Graph
 from crank.graphs.runtime import session
+from tests.narrowing import of
 
 rng = np.random.default_rng(3)
 ANY = np.concatenate(
@@ -46,31 +48,35 @@ EXACT = {
 }
 
 
-def run(graph: Graph, result: str, feeds: dict[str, np.ndarray], element=Element.DOUBLE):
+def run(
+    graph: Graph, result: str, feeds: dict[str, np.ndarray], element: Element = Element.DOUBLE
+) -> np.ndarray:
     graph.op("Identity", result, out="result")
     graph.output("result", element)
     columns = {name: x[:, None] for name, x in feeds.items()}
-    return session(graph.serialise({}, "")).run(None, columns)[0][:, 0]
+    return np.asarray(session(graph.serialise({}, "")).run(None, columns)[0][:, 0])
 
 
-def close(got, wanted, exact):
+def close(got: np.ndarray, wanted: np.ndarray, exact: bool) -> None:
     if exact:
         assert np.array_equal(got, wanted)
     else:
         np.testing.assert_allclose(got, wanted, rtol=4e-15, atol=4e-16)
 
 
-def test_no_operation_is_forgotten():
+def test_no_operation_is_forgotten() -> None:
     assert {*DIRECT, *COMPOSED} == set(OPERATIONS)
 
 
 @pytest.mark.parametrize("op", [o for o, spec in OPERATIONS.items() if spec.arity == 1])
-def test_functions_of_one_number(op):
+def test_functions_of_one_number(op: str) -> None:
     graph = Graph(reserved=["x", "result"])
     x = DOMAIN.get(op, ANY)
     if OPERATIONS[op].takes == "boolean":
         flags = x > 0
-        got = run(graph, apply(graph, op, graph.input("x", Element.BOOL, 1)), {"x": flags}, 9)
+        got = run(
+            graph, apply(graph, op, graph.input("x", Element.BOOL, 1)), {"x": flags}, Element.BOOL
+        )
         assert np.array_equal(got, ~flags)
         return
     got = run(graph, apply(graph, op, graph.input("x", Element.DOUBLE, 1)), {"x": x})
@@ -78,7 +84,7 @@ def test_functions_of_one_number(op):
 
 
 @pytest.mark.parametrize("op", [o for o, spec in OPERATIONS.items() if spec.arity > 1])
-def test_functions_of_several_numbers(op):
+def test_functions_of_several_numbers(op: str) -> None:
     operation = OPERATIONS[op]
     graph = Graph(reserved=["x", "y", "z", "result"])
     columns = {"x": ANY, "y": np.roll(ANY, 3), "z": np.roll(ANY, 5)}
@@ -98,7 +104,7 @@ def test_functions_of_several_numbers(op):
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0, 3.0, -1.0, -2.0, 1.7])
-def test_powers_with_a_fixed_exponent(exponent):
+def test_powers_with_a_fixed_exponent(exponent: float) -> None:
     graph = Graph(reserved=["x", "result"])
     x = np.abs(ANY) + 0.1
     got = run(graph, apply(graph, "power", graph.input("x", Element.DOUBLE, 1), exponent), {"x": x})
@@ -127,7 +133,7 @@ EXPRESSIONS = [
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_missing_values_pass_through_expressions_as_in_python(expression):
+def test_missing_values_pass_through_expressions_as_in_python(expression: str) -> None:
     rng = np.random.default_rng(4)
     columns = {
         "x": np.where(np.arange(60) % 7 == 0, np.nan, rng.uniform(0.1, 1.5, 60)),
@@ -140,7 +146,7 @@ def test_missing_values_pass_through_expressions_as_in_python(expression):
     table = Table.read(kinds)
     spec = learn_design(parse_formula(f"y ~ {{{expression}}}", table.names), table, native=True)
     (factor,) = spec.factors
-    steps = factor.steps
+    steps = of(Number, factor).steps
     wanted = Reader(table).finished(steps, "term")
     graph = Graph(reserved=[*columns, "result"])
     value = finished(graph, steps, Inputs(graph, spec, {}), "term")
@@ -151,11 +157,11 @@ def test_missing_values_pass_through_expressions_as_in_python(expression):
     np.testing.assert_allclose(got, wanted, rtol=1e-14)
 
 
-def test_what_python_refuses_is_missing():
+def test_what_python_refuses_is_missing() -> None:
     table = Table.read({"x": [1.0, 2.0], "y": [1.0, 2.0]})
     spec = learn_design(parse_formula("y ~ log(x)", table.names), table, native=True)
     graph = Graph(reserved=["x", "result"])
-    value = finished(graph, spec.factors[0].steps, Inputs(graph, spec, {}), "log(x)")
+    value = finished(graph, of(Number, spec.factors[0]).steps, Inputs(graph, spec, {}), "log(x)")
     got = run(graph, value, {"x": np.array([1.0, 0.0, -1.0])})
     assert got[0] == 0.0
     assert np.isnan(got[1:]).all()

@@ -5,18 +5,22 @@ decision value lies within 1e-12 (relative) of its cut; such rows are counted, a
 none.
 """
 
+from collections.abc import Callable
 from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import crank
+from crank.plugins.linear import LinearRule
 from crank.plugins.stump import StumpRule
 from crank.plugins.trees import TreesRule
 from crank.serve import Scorer
+from tests.narrowing import of, present
 
-LEARNERS = {
+LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "stump": ("stump", {}),
     "tree": ("tree", {}),
     "logistic": ("logistic", {}),
@@ -77,7 +81,7 @@ def sample(n: int = 320, seed: int = 1) -> pd.DataFrame:
 
 
 @cache
-def fitted(learner: str, formula: str) -> crank.RankingModel:
+def fitted(learner: str, formula: str) -> crank.TreeModel:
     name, params = LEARNERS[learner]
     return crank.fit(
         sample(),
@@ -107,7 +111,7 @@ def new_rows(n: int, seed: int = 9) -> pd.DataFrame:
     return rows
 
 
-def at_thresholds(model: crank.RankingModel) -> pd.DataFrame:
+def at_thresholds(model: crank.TreeModel) -> pd.DataFrame:
     """Rows that sit on a threshold of a plain column, and one double to either side of it."""
     base = new_rows(200).drop(columns="single").assign(single=0.25)
     picked = []
@@ -134,7 +138,7 @@ def at_thresholds(model: crank.RankingModel) -> pd.DataFrame:
     return rows
 
 
-def near_a_cut(model: crank.RankingModel, X: np.ndarray, row: int) -> bool:
+def near_a_cut(model: crank.TreeModel, X: np.ndarray, row: int) -> bool:
     """Tell whether some decision value of a row is within rounding of its cut."""
     usual = model.design_matrix(new_rows(200), unknown="missing")
     for _, node in model.tree.walk():
@@ -154,7 +158,7 @@ def near_a_cut(model: crank.RankingModel, X: np.ndarray, row: int) -> bool:
     return False
 
 
-def differing(model: crank.RankingModel, scorer: Scorer, rows: pd.DataFrame) -> np.ndarray:
+def differing(model: crank.TreeModel, scorer: Scorer, rows: pd.DataFrame) -> np.ndarray:
     leaf = model.predict(rows, "leaf", unknown="missing")
     got = scorer.leaf(rows)
     assert np.array_equal(scorer(rows), model.tree.scores[got])
@@ -163,7 +167,7 @@ def differing(model: crank.RankingModel, scorer: Scorer, rows: pd.DataFrame) -> 
 
 @pytest.mark.parametrize("formula", PLAIN + TRANSFORMED)
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_random_rows_reach_the_same_leaf(learner, formula):
+def test_random_rows_reach_the_same_leaf(learner: str, formula: str) -> None:
     model, scorer = fitted(learner, formula), exported(learner, formula)
     assert model.tree.n_leaves > 2
     assert differing(model, scorer, new_rows(1500)).size == 0
@@ -171,7 +175,9 @@ def test_random_rows_reach_the_same_leaf(learner, formula):
 
 @pytest.mark.parametrize("formula", PLAIN + TRANSFORMED)
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_the_design_matrix_as_the_only_input_gives_the_same_leaf(learner, formula):
+def test_the_design_matrix_as_the_only_input_gives_the_same_leaf(
+    learner: str, formula: str
+) -> None:
     model = fitted(learner, formula)
     X = model.design_matrix(new_rows(300), unknown="missing")
     scorer = Scorer(model.to_onnx(form="matrix"))
@@ -179,7 +185,7 @@ def test_the_design_matrix_as_the_only_input_gives_the_same_leaf(learner, formul
 
 
 @pytest.mark.parametrize("formula", PLAIN)
-def test_stumps_on_plain_columns_agree_bit_for_bit_on_thresholds(formula):
+def test_stumps_on_plain_columns_agree_bit_for_bit_on_thresholds(formula: str) -> None:
     model, scorer = fitted("stump", formula), exported("stump", formula)
     rows = at_thresholds(model)
     expected = model.predict(rows, unknown="missing")
@@ -188,9 +194,9 @@ def test_stumps_on_plain_columns_agree_bit_for_bit_on_thresholds(formula):
     assert np.array_equal(one_by_one, expected[:60])
 
 
-def on_the_hyperplane(model: crank.RankingModel) -> pd.DataFrame:
+def on_the_hyperplane(model: crank.TreeModel) -> pd.DataFrame:
     """Rows whose decision value at the root is 0 but for rounding."""
-    rule = model.tree.nodes[0].split.rule
+    rule = of(LinearRule, present(model.tree.nodes[0].split).rule)
     rows = new_rows(400).dropna(subset=["x", "z", "single"]).astype({"single": float})
     X = model.design_matrix(rows, unknown="missing")
     j = model.design.names.index("x")
@@ -198,7 +204,9 @@ def on_the_hyperplane(model: crank.RankingModel) -> pd.DataFrame:
     return rows.assign(x=rows["x"] - rule.decision(X) * rule.scale[at] / rule.coef[at])
 
 
-def test_rows_on_a_cut_are_the_only_ones_that_may_differ(record_property):
+def test_rows_on_a_cut_are_the_only_ones_that_may_differ(
+    record_property: Callable[[str, object], None],
+) -> None:
     counted = total = 0
     for learner in ("stump", "tree", "logistic"):
         for formula in PLAIN + TRANSFORMED:
@@ -216,14 +224,14 @@ def test_rows_on_a_cut_are_the_only_ones_that_may_differ(record_property):
 
 
 @pytest.mark.parametrize("learner", ["stump", "logistic"])
-def test_a_hundred_thousand_rows(learner):
+def test_a_hundred_thousand_rows(learner: str) -> None:
     model, scorer = fitted(learner, "y ~ ."), exported(learner, "y ~ .")
     assert differing(model, scorer, new_rows(100_000)).size == 0
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("n", [0, 1, 2, 49, 130])
-def test_any_number_of_rows(learner, n):
+def test_any_number_of_rows(learner: str, n: int) -> None:
     """ONNX Runtime takes other code paths for single rows and for large batches."""
     scorer = exported(learner, PLAIN[2])
     rows = new_rows(400).iloc[:n]
@@ -237,7 +245,7 @@ def test_any_number_of_rows(learner, n):
     )
 
 
-def test_polars_and_dicts_score_like_pandas():
+def test_polars_and_dicts_score_like_pandas() -> None:
     import polars as pl
 
     rows = new_rows(300)
@@ -251,7 +259,7 @@ def test_polars_and_dicts_score_like_pandas():
 
 
 @pytest.mark.parametrize("order", ["oriented", "rank"])
-def test_both_leaf_orders(order):
+def test_both_leaf_orders(order: Literal["auto", "oriented", "rank"]) -> None:
     model = crank.fit(
         sample(), "y ~ .", criterion="spearman", leaf_order=order, max_depth=5, prune=None
     )
@@ -264,13 +272,13 @@ def test_both_leaf_orders(order):
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_model_read_from_json_exports_the_same_file(learner):
+def test_a_model_read_from_json_exports_the_same_file(learner: str) -> None:
     model = fitted(learner, "y ~ .")
-    assert crank.from_json(model.to_json()).to_onnx() == model.to_onnx()
+    assert crank.TreeModel.from_json(model.to_json()).to_onnx() == model.to_onnx()
 
 
 @pytest.mark.parametrize("learner", ["stump", "tree", "logistic"])
-def test_a_real_table_with_43_categories_and_gaps(ames, learner):
+def test_a_real_table_with_43_categories_and_gaps(ames: pd.DataFrame, learner: str) -> None:
     train, new = ames[::6], ames[1::3]
     model = crank.fit(train, "price ~ .", learner=learner, max_depth=3, prune=None)
     assert differing(model, Scorer(model.to_onnx()), new).size == 0

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,11 +12,14 @@ import pytest
 import crank
 from crank.growing.rule import Split
 from crank.growing.tree import Node, Tree
-from crank.plugins.base import NotExportableError
+from crank.models.tree import TreeModel
+from crank.plugins.base import NotExportableError, SplitRule
+from crank.plugins.linear import LinearRule
 from crank.plugins.registry import get_learner
 from crank.plugins.sklearn import EstimatorRule, SklearnLearner
 from crank.plugins.stump import StumpRule
 from crank.serve import Scorer
+from tests.narrowing import of, present
 
 COLUMNS = ["a", "b", "c"]
 
@@ -29,20 +33,21 @@ def frame() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def rules(frame):
+def rules(frame: pd.DataFrame) -> dict[str, SplitRule]:
     """One rule of each kind, fitted on the same rows."""
     X = frame[COLUMNS].to_numpy()
     label = np.where(frame["y"] > frame["y"].median(), 1.0, -1.0)
-    made = {"missing": StumpRule(1, None, above=True, missing_left=False)}
-    for name, params in {
+    made: dict[str, SplitRule] = {"missing": StumpRule(1, None, above=True, missing_left=False)}
+    settings: dict[str, dict[str, Any]] = {
         "stump": {},
         "tree": {},
         "logistic": {},
         "svm": {},
         "lightgbm": {"n_estimators": 5},
-    }.items():
+    }
+    for name, params in settings.items():
         learner = get_learner(name, params)
-        made[name] = learner.fit(X, label, np.ones(300), rng=np.random.default_rng(0))
+        made[name] = present(learner.fit(X, label, np.ones(300), rng=np.random.default_rng(0)))
     return made
 
 
@@ -52,7 +57,7 @@ def leaf_node(depth: int, place: int) -> Node:
 
 def oriented(splits: list[Split], depth: int) -> Tree:
     """A complete tree whose inner nodes take the splits in turn."""
-    nodes = []
+    nodes: list[Node] = []
     for d in range(depth + 1):
         for place in range(2**d):
             node = leaf_node(d, place)
@@ -64,7 +69,7 @@ def oriented(splits: list[Split], depth: int) -> Tree:
     return Tree(tuple(nodes), depth, {"kendall": 1.0, "iauc": 1.0})
 
 
-def with_tree(frame, tree: Tree) -> crank.RankingModel:
+def with_tree(frame: pd.DataFrame, tree: Tree) -> TreeModel:
     model = crank.fit(frame, "y ~ a + b + c", max_depth=1, prune=None)
     grown = replace(model.pruning, tree=tree)
     return replace(model, ranker=replace(model.ranker, tree=tree, pruning=grown))
@@ -76,14 +81,16 @@ def rows(n: int = 400) -> pd.DataFrame:
     return found.mask(rng.random(found.shape) < 0.1)
 
 
-def kinds(model) -> list[str]:
+def kinds(model: TreeModel) -> list[str]:
     return [node.op_type for node in onnx.load_from_string(model.to_onnx()).graph.node]
 
 
 @pytest.mark.parametrize("kind", ["missing", "stump", "tree", "logistic", "svm", "lightgbm"])
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("cut", [0.0, 0.3, -0.2, 5e-324])
-def test_any_cut_and_orientation(frame, rules, kind, sign, cut):
+def test_any_cut_and_orientation(
+    frame: pd.DataFrame, rules: dict[str, SplitRule], kind: str, sign: int, cut: float
+) -> None:
     model = with_tree(frame, oriented([Split(rules[kind], cut, sign)], 1))
     assert np.array_equal(Scorer(model.to_onnx()).leaf(rows()), model.predict(rows(), "leaf"))
 
@@ -92,7 +99,9 @@ def test_any_cut_and_orientation(frame, rules, kind, sign, cut):
 @pytest.mark.parametrize("missing_left", [True, False])
 @pytest.mark.parametrize("threshold", [None, 0.0, 0.1, -1e308, 1.7976931348623157e308])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_stumps_compare_exactly(frame, above, missing_left, threshold, sign):
+def test_stumps_compare_exactly(
+    frame: pd.DataFrame, above: bool, missing_left: bool, threshold: float | None, sign: int
+) -> None:
     rule = StumpRule(0, threshold, above=above, missing_left=missing_left)
     model = with_tree(frame, oriented([Split(rule, 0.0, sign)], 1))
     t = 0.0 if threshold is None else threshold
@@ -105,7 +114,7 @@ def test_stumps_compare_exactly(frame, above, missing_left, threshold, sign):
     assert np.array_equal(scorer.leaf(data), model.predict(data, "leaf"))
 
 
-def test_rules_of_all_kinds_in_one_tree(frame, rules):
+def test_rules_of_all_kinds_in_one_tree(frame: pd.DataFrame, rules: dict[str, SplitRule]) -> None:
     splits = [Split(rule, 0.1 * k, (-1) ** k) for k, rule in enumerate(rules.values())]
     model = with_tree(frame, oriented(splits, 4))
     assert np.array_equal(Scorer(model.to_onnx()).leaf(rows()), model.predict(rows(), "leaf"))
@@ -114,32 +123,34 @@ def test_rules_of_all_kinds_in_one_tree(frame, rules):
     assert np.array_equal(matrix.leaf(X), model.tree.apply(X))
 
 
-def test_linear_nodes_share_one_product(frame):
+def test_linear_nodes_share_one_product(frame: pd.DataFrame) -> None:
     model = crank.fit(frame, "y ~ a + b + c", learner="logistic", max_depth=4, prune=None)
     assert model.tree.n_leaves > 8
     assert kinds(model).count("MatMul") == 1
 
 
-def test_linear_rules_that_standardise_otherwise_get_their_own_product(frame, rules):
-    rule = rules["logistic"]
+def test_linear_rules_that_standardise_otherwise_get_their_own_product(
+    frame: pd.DataFrame, rules: dict[str, SplitRule]
+) -> None:
+    rule = of(LinearRule, rules["logistic"])
     other = replace(rule, scale=rule.scale * 2.0)
     model = with_tree(frame, oriented([Split(rule), Split(other), Split(rule)], 2))
     assert kinds(model).count("MatMul") == 2
     assert np.array_equal(Scorer(model.to_onnx()).leaf(rows()), model.predict(rows(), "leaf"))
 
 
-def test_small_trees_share_one_ensemble(frame):
+def test_small_trees_share_one_ensemble(frame: pd.DataFrame) -> None:
     model = crank.fit(frame, "y ~ a + b + c", learner="tree", max_depth=4, prune=None)
     assert kinds(model).count("TreeEnsembleRegressor") == 2  # the rules' trees, and the tree
 
 
-def test_a_stump_tree_is_one_ensemble_and_a_table(frame):
+def test_a_stump_tree_is_one_ensemble_and_a_table(frame: pd.DataFrame) -> None:
     model = crank.fit(frame, "y ~ a + b + c", max_depth=5, prune=None)
     looked_up = ["Reshape", "GatherElements", "Reshape"]
     assert kinds(model) == ["Concat", "TreeEnsembleRegressor", "Cast", *looked_up]
 
 
-def test_subsets_of_one_category_share_one_table(frame):
+def test_subsets_of_one_category_share_one_table(frame: pd.DataFrame) -> None:
     data = frame.assign(g=np.random.default_rng(1).choice(list("abcdefgh"), 300))
     data["y"] += data["g"].map({level: k % 5 for k, level in enumerate("abcdefgh")})
     model = crank.fit(data, "y ~ g", max_depth=4, prune=None)
@@ -148,7 +159,7 @@ def test_subsets_of_one_category_share_one_table(frame):
     assert kinds(model).count("Gather") == 1  # the table
 
 
-def test_a_deep_tree(frame):
+def test_a_deep_tree(frame: pd.DataFrame) -> None:
     model = crank.fit(frame, "y ~ a + b + c", max_depth=40, min_samples_leaf=1, prune=None)
     assert model.tree.n_leaves > 200
     scorer = Scorer(model.to_onnx())
@@ -156,7 +167,7 @@ def test_a_deep_tree(frame):
     assert np.array_equal(scorer(frame), model.predict(frame))
 
 
-def classifiers():
+def classifiers() -> dict[str, Any]:
     from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import GaussianNB
@@ -176,16 +187,16 @@ def classifiers():
 
 @pytest.mark.filterwarnings("ignore:models of:crank.errors.PluginWarning")
 @pytest.mark.parametrize("name", ["naive bayes", "quadratic", "neighbours", "support vectors"])
-def test_classifiers_without_arrays_go_through_skl2onnx(frame, name):
+def test_classifiers_without_arrays_go_through_skl2onnx(frame: pd.DataFrame, name: str) -> None:
     learner = SklearnLearner(classifiers()[name])
     model = crank.fit(frame, "y ~ a + b + c", learner=learner, max_depth=2, prune=None)
-    assert isinstance(model.tree.nodes[0].split.rule, EstimatorRule)
+    assert isinstance(present(model.tree.nodes[0].split).rule, EstimatorRule)
     new = rows(2000).fillna(0.0)
     assert np.mean(Scorer(model.to_onnx())(new) != model.predict(new)) < 0.002
 
 
 @pytest.mark.filterwarnings("ignore:models of:crank.errors.PluginWarning")
-def test_a_classifier_that_cannot_be_converted_is_named_with_its_node(frame):
+def test_a_classifier_that_cannot_be_converted_is_named_with_its_node(frame: pd.DataFrame) -> None:
     from sklearn.gaussian_process import GaussianProcessClassifier
 
     model = crank.fit(

@@ -10,6 +10,7 @@ import pytest
 
 import crank
 from crank.design.expressions import Step
+from crank.design.factors import Number
 from crank.design.operations import OPERATIONS
 from crank.design.rounding import INEXACT, JUMPS, with_rounding
 from crank.errors import NotExportableError
@@ -20,6 +21,7 @@ from crank.graphs.functions import apply
 from crank.graphs.graph import Element, Graph
 from crank.graphs.runtime import session
 from crank.serve import Scorer
+from tests.narrowing import of
 
 TENS = 10.0 ** np.arange(-12, 13)
 CUBES = np.concatenate([np.arange(-60.0, 61.0) ** 3, np.arange(1.0, 40.0) ** 3 / 8.0])
@@ -134,4 +136,4 @@ def test_the_formula_knows_rounding_only_where_it_is_needed() -> None:
     table = Table.read({"y": [1.0, 2.0, 3.0], "x": [1.0, 10.0, 100.0]})
     for term, count in (("floor(x)", 0), ("log(x)", 0), ("floor(log(x))", 2), ("I(log(x) > 1)", 3)):
         spec = learn_design(parse_formula(f"y ~ {term}", table.names), table, native=True)
-        assert [s.op for s in spec.factors[0].steps].count("rounded") == count
+        assert [s.op for s in of(Number, spec.factors[0]).steps].count("rounded") == count

@@ -1,7 +1,9 @@
 """SQL gives Python's scores, in databases that run here."""
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,17 +44,17 @@ def frame() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def model(frame):
+def model(frame: pd.DataFrame) -> crank.TreeModel:
     formula = "y ~ x + Q('odd \"name`') + g + C(k) + flag"
     return crank.fit(frame, formula, max_depth=7, criterion="kendall", prune=None)
 
 
-def rows(model, frame) -> pd.DataFrame:
+def rows(model: crank.TreeModel, frame: pd.DataFrame) -> pd.DataFrame:
     """Training rows, unseen levels, and values on and beside each threshold."""
     new = frame.drop(columns="y").copy()
     new.loc[::31, "g"] = "unseen"
     new.loc[::37, "k"] = 77
-    extra = []
+    extra: list[Any] = []
     for _, node in model.tree.walk():
         rule = None if node.split is None else node.split.rule
         if isinstance(rule, StumpRule) and rule.threshold is not None:
@@ -65,12 +67,12 @@ def rows(model, frame) -> pd.DataFrame:
     return pd.concat([new, pd.DataFrame(extra)], ignore_index=True).astype({"flag": bool})
 
 
-def in_duckdb(query: str, data: pd.DataFrame) -> np.ndarray:
+def in_duckdb(query: str, data: pd.DataFrame) -> dict[str, np.ndarray]:
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     with duckdb.connect() as connection:
         connection.register("source", data)
         connection.execute('CREATE TABLE "my table" AS SELECT * FROM source')
-        return connection.execute(query).fetchnumpy()
+        return dict(connection.execute(query).fetchnumpy())
 
 
 def in_sqlite(query: str, data: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -81,11 +83,16 @@ def in_sqlite(query: str, data: pd.DataFrame) -> dict[str, np.ndarray]:
     return {name: found[name].to_numpy() for name in found.columns}
 
 
-RUN = {"duckdb": in_duckdb, "sqlite": in_sqlite}
+RUN: dict[str, Callable[[str, pd.DataFrame], dict[str, np.ndarray]]] = {
+    "duckdb": in_duckdb,
+    "sqlite": in_sqlite,
+}
 
 
 @pytest.mark.parametrize("dialect", RUN)
-def test_the_database_gives_the_same_scores(model, frame, dialect):
+def test_the_database_gives_the_same_scores(
+    model: crank.TreeModel, frame: pd.DataFrame, dialect: str
+) -> None:
     data = rows(model, frame)
     got = RUN[dialect](model.to_sql(dialect, table="my table"), data)["score"]
     assert np.array_equal(np.asarray(got, dtype=float), model.predict(data, unknown="missing"))
@@ -93,14 +100,18 @@ def test_the_database_gives_the_same_scores(model, frame, dialect):
 
 @pytest.mark.parametrize("type", ["leaf", "quantile", "median", "lower", "upper"])
 @pytest.mark.parametrize("dialect", RUN)
-def test_other_predictions(model, frame, dialect, type):
+def test_other_predictions(
+    model: crank.TreeModel, frame: pd.DataFrame, dialect: str, type: str
+) -> None:
     data = rows(model, frame)
     query = model.to_sql(dialect, table="my table", type=type)
     got = RUN[dialect](query, data)[type]
     assert np.array_equal(got, model.predict(data, type, unknown="missing"))
 
 
-def test_nan_is_missing_in_duckdb_whether_null_or_not(model, frame):
+def test_nan_is_missing_in_duckdb_whether_null_or_not(
+    model: crank.TreeModel, frame: pd.DataFrame
+) -> None:
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     data = rows(model, frame)
     with duckdb.connect() as connection:
@@ -117,7 +128,7 @@ def test_nan_is_missing_in_duckdb_whether_null_or_not(model, frame):
 
 
 @pytest.mark.parametrize("kind", ["FLOAT", "DECIMAL(9, 2)", "BIGINT", "INTEGER"])
-def test_columns_of_other_types_in_duckdb(kind):
+def test_columns_of_other_types_in_duckdb(kind: str) -> None:
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     rng = np.random.default_rng(0)
     values = np.round(rng.normal(size=300) * 3, 0 if "INT" in kind else 2)
@@ -141,7 +152,7 @@ def awkward_numbers() -> np.ndarray:
 
 
 @pytest.mark.parametrize("dialect", RUN)
-def test_numbers_are_read_back_bit_for_bit(dialect):
+def test_numbers_are_read_back_bit_for_bit(dialect: str) -> None:
     values = awkward_numbers()
     numbers = [DIALECTS[dialect].number(float(v)) for v in values]
     if dialect == "sqlite":
@@ -165,7 +176,9 @@ def test_numbers_are_read_back_bit_for_bit(dialect):
     [{"threshold": 0.5}, {"threshold": None}, {"levels": ((0,), (1,))}, {"levels": ((), (0,))}],
 )
 @pytest.mark.parametrize("dialect", RUN)
-def test_every_kind_of_stump(dialect, test, sign, missing_left, above):
+def test_every_kind_of_stump(
+    dialect: str, test: dict[str, Any], sign: int, missing_left: bool, above: bool
+) -> None:
     levels = "levels" in test
     frame = pd.DataFrame({"x": [0.0, 1.0, 2.0] * 20, "y": np.arange(60.0) + [0, 50, 100] * 20})
     frame["g"] = frame["x"].map({0.0: "a", 1.0: "b", 2.0: "c"})
@@ -179,7 +192,7 @@ def test_every_kind_of_stump(dialect, test, sign, missing_left, above):
     assert np.array_equal(np.asarray(got, dtype=float), model.predict(data))
 
 
-def test_postgres_is_written_with_its_own_casts(model):
+def test_postgres_is_written_with_its_own_casts(model: crank.TreeModel) -> None:
     query = model.to_sql("postgres", table=("public", "my table"))
     assert 'FROM "public"."my table"' in query
     assert "'NaN'::float8" in query
@@ -188,13 +201,15 @@ def test_postgres_is_written_with_its_own_casts(model):
     assert '"odd ""name`"' in query
 
 
-def test_a_misspelt_column_is_an_error_in_sqlite_not_a_text(model, frame):
+def test_a_misspelt_column_is_an_error_in_sqlite_not_a_text(
+    model: crank.TreeModel, frame: pd.DataFrame
+) -> None:
     data = frame.drop(columns=["y", "x"])
     with pytest.raises(Exception, match="no such column"):
         in_sqlite(model.to_sql("sqlite", table="my table"), data)
 
 
-def test_a_tree_of_one_leaf_is_a_number(model):
+def test_a_tree_of_one_leaf_is_a_number(model: crank.TreeModel) -> None:
     assert model.prune(n_leaves=1).to_sql("sqlite") == "128.0"
 
 
@@ -207,20 +222,22 @@ def test_a_tree_of_one_leaf_is_a_number(model):
         ("y ~ x:k", "stump", "splits on 'x:k'"),
     ],
 )
-def test_what_sql_cannot_say_is_refused_with_the_node(frame, formula, learner, message):
+def test_what_sql_cannot_say_is_refused_with_the_node(
+    frame: pd.DataFrame, formula: str, learner: str, message: str
+) -> None:
     data = frame.assign(flag2=frame["flag"].astype(str))
     model = crank.fit(data, formula, learner=learner, max_depth=2, prune=None)
     with pytest.raises(NotExportableError, match=f"node 1 of the tree.*{message}"):
         model.to_sql()
 
 
-def test_options_that_are_not_allowed(model):
+def test_options_that_are_not_allowed(model: crank.TreeModel) -> None:
     for options in ({"dialect": "oracle"}, {"type": "mode"}, {"table": ""}, {"table": ()}):
         with pytest.raises(OptionError, match="llowed"):
             model.to_sql(**options)
 
 
-def test_a_text_that_sql_cannot_hold(frame):
+def test_a_text_that_sql_cannot_hold(frame: pd.DataFrame) -> None:
     data = frame.assign(g=frame["g"].replace("a", "a\0b"))
     model = crank.fit(data, "y ~ g", max_depth=1, prune=None)
     with pytest.raises(DataError, match="NUL"):

@@ -52,7 +52,7 @@ def test_the_database_gives_the_same_scores(
     data.loc[::31, "g"] = "unseen"
     data.loc[::37, "k"] = 77
     got = RUN[dialect](model.to_sql(dialect, table="my table"), data)["score"]
-    found = np.ma.filled(np.ma.asarray(got, dtype=float), np.nan)
+    found: np.ndarray = np.ma.filled(np.ma.asarray(got, dtype=float), np.nan)
     X = model.design.matrix(data, unknown="missing")
     expected = linear_score(X, model.ranker.coef, model.ranker.centre)
     assert 20 < np.isnan(expected).sum() < 60

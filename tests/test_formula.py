@@ -4,7 +4,9 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import formulaic
 import numpy as np
@@ -156,12 +158,16 @@ def polars(frame: pd.DataFrame) -> pl.DataFrame:
 TRAIN, NEW = sample(150, seed=1), sample(40, seed=2)
 
 
-def learned(formula: str, data=TRAIN, *, native: bool = False, context=None) -> DesignSpec:
+def learned(
+    formula: str, data: Any = TRAIN, *, native: bool = False, context: dict[str, Any] | None = None
+) -> DesignSpec:
     table = Table.read(data)
     return learn_design(parse_formula(formula, table.names, context=context), table, native=native)
 
 
-def oracle(formula: str, context=None) -> tuple[pd.DataFrame, pd.DataFrame]:
+def oracle(
+    formula: str, context: dict[str, Callable[..., Any] | Callable[..., Any]] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Formulaic's matrices of the training rows and of new rows, without the intercept."""
     train = formulaic.model_matrix(formula, TRAIN, context=context or {}).rhs
     new = train.model_spec.get_model_matrix(NEW, context=context or {})
@@ -169,7 +175,9 @@ def oracle(formula: str, context=None) -> tuple[pd.DataFrame, pd.DataFrame]:
     return train[kept], new[kept]
 
 
-def assert_equals_formulaic(formula: str, context=None) -> None:
+def assert_equals_formulaic(
+    formula: str, context: dict[str, Callable[..., Any] | Callable[..., Any]] | None = None
+) -> None:
     spec = learned(formula)
     train, new = oracle(formula, context)
     assert spec.names == tuple(train.columns)
@@ -179,11 +187,11 @@ def assert_equals_formulaic(formula: str, context=None) -> None:
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
-def test_the_design_is_formulaics_matrix(formula):
+def test_the_design_is_formulaics_matrix(formula: str) -> None:
     assert_equals_formulaic(formula)
 
 
-def test_functions_without_a_prefix_are_numpys():
+def test_functions_without_a_prefix_are_numpys() -> None:
     names = ["sqrt", "abs", "log1p", "floor", "sin", "maximum", "where", "clip"]
     formula = (
         "y ~ sqrt(x) + abs(z) + log1p(x) + floor(x) + sin(z) + maximum(x, w) "
@@ -193,7 +201,7 @@ def test_functions_without_a_prefix_are_numpys():
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
-def test_polars_gives_pandas_matrix_bit_for_bit(formula):
+def test_polars_gives_pandas_matrix_bit_for_bit(formula: str) -> None:
     spec = learned(formula)
     other = learned(formula, polars(TRAIN))
     assert other.names == spec.names
@@ -202,7 +210,7 @@ def test_polars_gives_pandas_matrix_bit_for_bit(formula):
 
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("formula", FORMULAS)
-def test_a_design_survives_json_bit_for_bit(formula, native):
+def test_a_design_survives_json_bit_for_bit(formula: str, native: bool) -> None:
     spec = learned(formula, native=native)
     text = json.dumps(spec.to_dict(), allow_nan=False)
     again = DesignSpec.from_dict(json.loads(text))
@@ -212,7 +220,7 @@ def test_a_design_survives_json_bit_for_bit(formula, native):
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
-def test_one_row_has_the_values_it_has_among_many(formula):
+def test_one_row_has_the_values_it_has_among_many(formula: str) -> None:
     for native in (False, True):
         spec = learned(formula, native=native)
         whole = spec.matrix(NEW)
@@ -226,11 +234,13 @@ terms = st.lists(factors, min_size=1, max_size=3, unique=True).map(":".join)
 
 @settings(max_examples=60)
 @given(st.lists(terms, min_size=1, max_size=5, unique=True), st.booleans())
-def test_any_set_of_terms_is_reduced_in_rank_as_formulaic_does(chosen, intercept):
+def test_any_set_of_terms_is_reduced_in_rank_as_formulaic_does(
+    chosen: list[str], intercept: bool
+) -> None:
     assert_equals_formulaic(f"y ~ {' + '.join(chosen)}" + ("" if intercept else " - 1"))
 
 
-def test_each_column_knows_its_term():
+def test_each_column_knows_its_term() -> None:
     spec = learned("y ~ log(x) + g*poly(z, 2)")
     assert dict(zip(spec.names, spec.terms, strict=True)) == {
         "log(x)": "log(x)",
@@ -245,7 +255,7 @@ def test_each_column_knows_its_term():
     }
 
 
-def test_names_that_formulaic_mistakes_are_read():
+def test_names_that_formulaic_mistakes_are_read() -> None:
     """formulaic 1.2.2 reads exp(`x`) as e`x`p(`x`) and cannot take `class` or Sepal.Length."""
     data = pd.DataFrame(
         {"y": [1.0, 2], "x": [1.0, 2], "class": [2.0, 3], "Sepal.Length": [4.0, 5], "x.1": [6, 7]}
@@ -259,28 +269,28 @@ def test_names_that_formulaic_mistakes_are_read():
     assert learned("Q('Sepal.Length') ~ .", data).names == ("y", "x", "class", "x.1")
 
 
-def test_letters_that_python_would_replace_keep_their_column():
+def test_letters_that_python_would_replace_keep_their_column() -> None:
     data = {"y": [1.0, 2], "x1": [1.0, 2], "x₁": [3.0, 4], "µ": [5.0, 6]}
     spec = learned("y ~ sqrt(x₁) + x₁ + I(µ + 1) + µ", data)
     assert spec.names == ("sqrt(x₁)", "x₁", "I(µ + 1)", "µ")
     np.testing.assert_array_equal(spec.matrix(data)[0], [np.sqrt(3), 3, 6, 5])
 
 
-def test_a_column_named_like_a_term_is_not_mixed_up_with_it():
+def test_a_column_named_like_a_term_is_not_mixed_up_with_it() -> None:
     data = {"y": [1.0, 2], "x": [1.0, 2], "log(x)": [7.0, 8]}
     np.testing.assert_array_equal(learned("y ~ `log(x)`", data).matrix(data), [[7], [8]])
     with pytest.raises(FormulaError, match="both a column and an expression; rename"):
         learned("y ~ `log(x)` + log(x)", data)
 
 
-def test_text_in_a_formula_may_hold_any_character():
+def test_text_in_a_formula_may_hold_any_character() -> None:
     data = {"y": [1, 2, 3], "g": ["a)", "b`", "c+"]}
     spec = learned("y ~ C(g, levels=['c+', 'b`', 'a)'])", data)
     assert spec.names[0] == "C(g, levels=['c+', 'b`', 'a)'])[T.b`]"
     assert learned("y ~ I(g == 'a)')", data).matrix(data).tolist() == [[1], [0], [0]]
 
 
-def test_text_columns_are_compared_with_text():
+def test_text_columns_are_compared_with_text() -> None:
     data = {"y": [1, 2, 3, 4], "g": ["a", "b", "c", None]}
     spec = learned("y ~ I(g == 'a') + I('b' != g) + np.isin(g, ['a', 'c'])", data)
     expected = [[1, 1, 1], [0, 0, 0], [0, 1, 1], [np.nan] * 3]
@@ -288,23 +298,23 @@ def test_text_columns_are_compared_with_text():
     np.testing.assert_array_equal(spec.matrix({"g": ["new"]}), [[0, 1, 0]])
 
 
-def test_chained_and_spelled_out_comparisons_work_row_by_row():
+def test_chained_and_spelled_out_comparisons_work_row_by_row() -> None:
     data = {"y": [1, 2, 3], "x": [0.0, 1.0, 2.0]}
     spec = learned("y ~ I(0 < x < 2) + I(not x > 1) + I(x < 1 or x > 1) + np.isin(x, [0, 2])", data)
     np.testing.assert_array_equal(spec.matrix(data), [[0, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]])
 
 
-def test_truth_values_add_up_as_numbers():
+def test_truth_values_add_up_as_numbers() -> None:
     """pandas' True + True is True; R's and ours is 2."""
     data = {"y": [1, 2], "b": [True, True], "c": [True, False]}
     spec = learned("y ~ I(b + c) + I(b & c) + I(b - c) + I(-c)", data)
     np.testing.assert_array_equal(spec.matrix(data), [[2, 1, 0, -1], [1, 0, 1, 0]])
 
 
-def test_whole_numbers_do_not_overflow():
+def test_whole_numbers_do_not_overflow() -> None:
     data = {"y": [1, 2], "k": np.array([2_000_000_000, 1], dtype=np.int32)}
     spec = learned("y ~ I(k * k) + I(k ** -1)", data)
-    np.testing.assert_allclose(spec.matrix(data), [[4e18, 5e-10], [1, 1]])
+    np.testing.assert_allclose(spec.matrix(data), [[4e18, 5e-10], [1.0, 1.0]])
 
 
 @pytest.mark.parametrize(
@@ -319,13 +329,13 @@ def test_whole_numbers_do_not_overflow():
         ("y ~ bs(x, df=4, include_intercept=True)", [None] * 4),
     ],
 )
-def test_native_designs_keep_categories_in_one_column(formula, names):
+def test_native_designs_keep_categories_in_one_column(formula: str, names: list[Any]) -> None:
     spec = learned(formula, native=True)
     assert len(spec.names) == len(names)
     assert all(n is None or n == s for n, s in zip(names, spec.names, strict=True))
 
 
-def test_native_codes_are_the_levels_numbers():
+def test_native_codes_are_the_levels_numbers() -> None:
     spec = learned("y ~ x + q + C(k) + h:g", native=True)
     assert spec.levels[:3] == (None, ("lo", "mid", "hi", "top", "absent"), ("1", "2", "3", "4"))
     pairs = sorted({f"{h}:{g}" for h, g in zip(TRAIN.h, TRAIN.g, strict=True)})
@@ -337,7 +347,7 @@ def test_native_codes_are_the_levels_numbers():
     assert found == [f"{h}:{g}" for h, g in zip(NEW.h, NEW.g, strict=True)]
 
 
-def test_native_numbers_are_formulaics():
+def test_native_numbers_are_formulaics() -> None:
     formula = "y ~ log(x)*z + poly(w, 2) + bs(x, df=4) + scale(z) + I(k > 2)"
     train, new = oracle(formula)
     spec = learned(formula, native=True)
@@ -345,7 +355,7 @@ def test_native_numbers_are_formulaics():
     np.testing.assert_allclose(spec.matrix(NEW), new.to_numpy(float), rtol=1e-12, atol=1e-13)
 
 
-def test_only_combinations_that_occurred_are_levels():
+def test_only_combinations_that_occurred_are_levels() -> None:
     data = {"y": [1, 2, 3], "g": ["a", "a", "b"], "h": ["u", "v", "v"]}
     spec = learned("y ~ g:h", data, native=True)
     assert spec.levels == (("a:u", "a:v", "b:v"),)
@@ -355,7 +365,7 @@ def test_only_combinations_that_occurred_are_levels():
     np.testing.assert_array_equal(spec.matrix(new, unknown="missing"), [[np.nan], [1], [np.nan]])
 
 
-def test_dot_is_every_column_that_the_response_does_not_read():
+def test_dot_is_every_column_that_the_response_does_not_read() -> None:
     names = ["y", "x", "my z", "g"]
     for formula, expected in [
         ("y ~ .", ("x", "my z", "g")),
@@ -367,7 +377,7 @@ def test_dot_is_every_column_that_the_response_does_not_read():
         assert parse_formula(formula, names).variables == expected
 
 
-def test_parsed_formula_lists_what_it_reads():
+def test_parsed_formula_lists_what_it_reads() -> None:
     parsed = parse_formula("I(y / w) ~ log(x):g + x", ["y", "w", "x", "g", "other"])
     assert parsed.text == "I(y / w) ~ log(x):g + x"
     assert parsed.variables == ("x", "g")
@@ -375,7 +385,7 @@ def test_parsed_formula_lists_what_it_reads():
 
 
 @pytest.mark.parametrize("left", ["log(y)", "I(y / w)", "sqrt(y)", "{y + 1}", "y", "b", "I(y > 2)"])
-def test_responses_are_computed(left):
+def test_responses_are_computed(left: str) -> None:
     data = pd.DataFrame(
         {"y": [1.0, 4, np.nan], "w": [1, 2, 3], "b": [True, False, True], "x": [1, 2, 3]}
     )
@@ -394,7 +404,7 @@ def test_responses_are_computed(left):
     np.testing.assert_array_equal(values, expected)
 
 
-def test_a_learned_response_survives_json():
+def test_a_learned_response_survives_json() -> None:
     table = Table.read({"y": [1.0, 2.0, 6.0], "x": [1, 2, 3]})
     spec = learn_response(parse_formula("scale(y) ~ x", table.names), table)
     again = ResponseSpec.from_dict(json.loads(json.dumps(spec.to_dict())))
@@ -469,12 +479,12 @@ def test_a_learned_response_survives_json():
         (3, "a formula must be text such as 'y ~ x1 \\+ x2', got int"),
     ],
 )
-def test_formulas_that_cannot_be_read_are_refused(formula, message):
+def test_formulas_that_cannot_be_read_are_refused(formula: Any, message: str) -> None:
     with pytest.raises(FormulaError, match=message):
         parse_formula(formula, ["y", "x", "z", "g"])
 
 
-def test_an_unknown_column_is_named_with_the_nearest():
+def test_an_unknown_column_is_named_with_the_nearest() -> None:
     for formula in ("y ~ incme", "y ~ log(incme)", "incme ~ x", "y ~ x:incme"):
         with pytest.raises(
             DataError,
@@ -488,7 +498,7 @@ def test_an_unknown_column_is_named_with_the_nearest():
     "formula",
     ["__import__('sys').exit()(y) ~ x", "y ~ __import__('sys').exit()", "I(exit()) ~ x"],
 )
-def test_reading_a_formula_runs_nothing_of_it(formula):
+def test_reading_a_formula_runs_nothing_of_it(formula: str) -> None:
     with pytest.raises((FormulaError, DataError)):
         parse_formula(formula, ["y", "x"])
 
@@ -524,14 +534,16 @@ def test_reading_a_formula_runs_nothing_of_it(formula):
         ("y ~ one", DataError, "makes no column: its categories have one level"),
     ],
 )
-def test_data_that_a_formula_cannot_use_are_refused(formula, error, message):
+def test_data_that_a_formula_cannot_use_are_refused(
+    formula: str, error: type[DataError], message: str
+) -> None:
     data = TRAIN.assign(empty=np.nan, one="same", odd=pd.Categorical([1, "a"] * 75))
     data["endless"] = [1, np.inf] * 75
     with pytest.raises(error, match=message):
         learned(formula, data).matrix(data)
 
 
-def test_a_response_must_be_numeric():
+def test_a_response_must_be_numeric() -> None:
     table = Table.read(TRAIN)
     with pytest.raises(
         DataError, match=r"response 'g' reads column 'g' of dtype (str|object), .*not"
@@ -544,7 +556,7 @@ def test_a_response_must_be_numeric():
         response(parse_formula("y ~ x", endless.names), endless)
 
 
-def test_state_is_learned_from_the_values_that_are_there():
+def test_state_is_learned_from_the_values_that_are_there() -> None:
     gaps = TRAIN.copy()
     gaps.loc[[3, 8], "x"] = np.nan
     gaps.loc[[5], "g"] = None
@@ -561,8 +573,8 @@ def test_state_is_learned_from_the_values_that_are_there():
     assert learned("y ~ g", gaps).names == ("g[T.green]", "g[T.red]")
 
 
-def test_users_functions_come_by_context_and_stay_local():
-    def double(x):
+def test_users_functions_come_by_context_and_stay_local() -> None:
+    def double(x: np.ndarray) -> np.ndarray:
         return 2 * x
 
     spec = learned("y ~ double(x) + I(double(z) + shift)", context={"double": double, "shift": 1})
@@ -577,7 +589,7 @@ def test_users_functions_come_by_context_and_stay_local():
     np.testing.assert_array_equal(response(left, table), 2 * TRAIN["y"])
 
 
-def test_a_users_function_replaces_one_of_the_same_name():
+def test_a_users_function_replaces_one_of_the_same_name() -> None:
     spec = learned("y ~ log(x)", context={"log": lambda x: -x})
     np.testing.assert_array_equal(spec.matrix(NEW)[:, 0], -NEW["x"])
 
@@ -593,20 +605,22 @@ def test_a_users_function_replaces_one_of_the_same_name():
         (lambda x: x * np.nan, r"term 'f\(x\)' is not a finite number in 150 rows"),
     ],
 )
-def test_a_users_function_that_misbehaves_is_named(function, message):
+def test_a_users_function_that_misbehaves_is_named(
+    function: Callable[..., Any], message: str
+) -> None:
     with pytest.raises(DataError, match=message):
         learned("y ~ f(x)", context={"f": function}).matrix(TRAIN)
     with pytest.raises(FormulaError, match="takes columns only"):
         parse_formula("y ~ f(x, a=1)", ["y", "x"], context={"f": function})
 
 
-def test_the_page_about_formulas_runs():
+def test_the_page_about_formulas_runs() -> None:
     page = Path(__file__).parents[1] / "docs" / "design" / "formula.md"
     (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     exec(code, {})
 
 
-def test_reading_and_computing_a_formula_load_numpy_alone():
+def test_reading_and_computing_a_formula_load_numpy_alone() -> None:
     spec = learned("y ~ log(x) + g + poly(z, 2) + bs(w, df=4)")
     code = (
         "import json, sys\n"

@@ -20,12 +20,12 @@ from crank.frames.table import Table
 NAMES = ["y", "a", "b", "c", "d"]
 
 
-def terms(formula: str, names=NAMES) -> tuple[list[str], bool]:
+def terms(formula: str, names: list[str] = NAMES) -> tuple[list[str], bool]:
     parsed = parse_formula(formula, names)
     return [term.name for term in parsed.terms], parsed.intercept
 
 
-def combined(inner):
+def combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     several = st.builds(
         "{} {} {}".format, inner, st.sampled_from(["+", "+", "-", "*", ":", "/", "%in%"]), inner
     )
@@ -43,7 +43,7 @@ FORMULAS = st.recursive(st.sampled_from([*"abcd", "."]), combined, max_leaves=6)
     )
     | FORMULAS.map("0.5:({})".format)
 )
-def test_terms_and_their_order_are_formulaics(right):
+def test_terms_and_their_order_are_formulaics(right: str) -> None:
     formula = f"y ~ {right}"
     try:
         oracle = formulaic.Formula(
@@ -88,7 +88,7 @@ def test_terms_and_their_order_are_formulaics(right):
         ("-1 + a", ["a"], False),
     ],
 )
-def test_terms_are_rs(right, labels, intercept):
+def test_terms_are_rs(right: str, labels: list[str], intercept: bool) -> None:
     """R 4.2: t <- terms(y ~ …, data=…); attr(t, "term.labels"), attr(t, "intercept").
 
     Where R writes b %in% a, the label here is a:b.
@@ -96,7 +96,7 @@ def test_terms_are_rs(right, labels, intercept):
     assert terms(f"y ~ {right}") == (labels, intercept)
 
 
-def test_thousands_of_terms_are_read():
+def test_thousands_of_terms_are_read() -> None:
     names = ["y", *(f"x{i}" for i in range(3000))]
     assert terms(f"y ~ {' + '.join(names[1:])}", names)[0] == names[1:]
     assert len(terms("y ~ .^2", names[:61])[0]) == 60 + 60 * 59 // 2
@@ -104,7 +104,7 @@ def test_thousands_of_terms_are_read():
         terms("y ~ .^2", names)
 
 
-def test_names_are_rs():
+def test_names_are_rs() -> None:
     names = ["y", "Sepal.Length", ".hidden", "x.", "a..b", "x_1", "µ", "x₁", "class"]
     formula = "y ~ " + " + ".join(names[1:])
     assert terms(formula, names)[0] == names[1:]
@@ -122,7 +122,7 @@ DATA = pd.DataFrame(
 )
 
 
-def grown(inner):
+def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     arithmetic = st.builds(
         "({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "/", "//", "%"]), inner
     )
@@ -151,7 +151,7 @@ CALLS = st.lists(
 
 @settings(max_examples=80)
 @given(CALLS)
-def test_every_operator_inside_calls_is_read_as_formulaic_does(calls):
+def test_every_operator_inside_calls_is_read_as_formulaic_does(calls: list[str]) -> None:
     calls = [call if set(call) & set("kxz") else f"I(x + {call})" for call in calls]
     formula = "y ~ " + " + ".join(calls)
     with np.errstate(all="ignore"):
@@ -169,7 +169,7 @@ def test_every_operator_inside_calls_is_read_as_formulaic_does(calls):
     np.testing.assert_allclose(spec.matrix(DATA), numbers, rtol=1e-9, atol=1e-9)
 
 
-def test_two_remainders_are_two_terms():
+def test_two_remainders_are_two_terms() -> None:
     assert terms("y ~ I(a % 3) + b + I(a % 2)")[0] == ["I(a % 3)", "b", "I(a % 2)"]
     assert terms("y ~ {a % 3} + b + {a % 2}")[0] == ["a % 3", "b", "a % 2"]
 
@@ -201,11 +201,11 @@ def test_two_remainders_are_two_terms():
         ("1_000 + 1e3", "1000 + 1000.0"),
     ],
 )
-def test_operators_of_r_and_python_bind_as_in_r(text, python):
+def test_operators_of_r_and_python_bind_as_in_r(text: str, python: str) -> None:
     assert ast.unparse(read_expression(text)) == python
 
 
-def test_expressions_are_computed_as_in_r():
+def test_expressions_are_computed_as_in_r() -> None:
     """R: k <- 1:3; cbind(k^2, k %% 2, k %/% 2, k > 1 & k < 3, !(k > 1), k %in% c(1, 3))."""
     data = {"y": [1, 2, 3], "k": [1, 2, 3]}
     formula = (
@@ -219,7 +219,7 @@ def test_expressions_are_computed_as_in_r():
 
 @settings(max_examples=200)
 @given(st.text(alphabet="yx1.~+-*/:^%()[]{}`'\",=&|<>! \\in", max_size=25))
-def test_any_text_is_read_or_refused(text):
+def test_any_text_is_read_or_refused(text: str) -> None:
     read = "".join(text[token.start : token.stop] for token in tokenize(text))
     if not set(text) & set("`'\""):  # what is quoted is read without its quotes
         assert read == text.replace(" ", "")

@@ -1,6 +1,7 @@
 """Subsets by a condition: the formula's expressions, missing counted as false."""
 
 import datetime as dt
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -38,10 +39,10 @@ DATA = {
         ("age > mean_age", [1]),
     ],
 )
-def test_rows_are_chosen_as_rs_subset_does(condition, rows):
+def test_rows_are_chosen_as_rs_subset_does(condition: str, rows: list[int]) -> None:
     """R: which(with(d, …)); a missing value is not true."""
     for data in (DATA, pd.DataFrame(DATA), pl.DataFrame(DATA)):
-        mask = read_subset(condition, Table.read(data), context={"mean_age": 61})
+        mask = read_subset(condition, Table.read(data), context={"mean_age": cast(Any, 61)})
         assert mask.dtype == np.bool_
         assert np.flatnonzero(mask).tolist() == rows
 
@@ -58,12 +59,14 @@ def test_rows_are_chosen_as_rs_subset_does(condition, rows):
         ("age ~ sex", FormulaError, r"cannot stand|cannot be read"),
     ],
 )
-def test_conditions_that_make_no_sense_are_refused(condition, error, message):
+def test_conditions_that_make_no_sense_are_refused(
+    condition: str, error: type[FormulaError], message: str
+) -> None:
     with pytest.raises(error, match=message):
         read_subset(condition, Table.read(DATA))
 
 
-def test_fit_takes_a_condition():
+def test_fit_takes_a_condition() -> None:
     rng = np.random.default_rng(0)
     data = pd.DataFrame({"x": rng.normal(size=300), "w": rng.uniform(1, 2, 300)})
     data["y"] = data["x"] + rng.normal(size=300)
@@ -74,9 +77,9 @@ def test_fit_takes_a_condition():
     np.testing.assert_array_equal(by_text.predict(data), by_mask.predict(data))
 
 
-def test_data_and_formula_in_the_wrong_order_are_told_apart():
+def test_data_and_formula_in_the_wrong_order_are_told_apart() -> None:
     with pytest.raises(DataError, match=r"looks like a formula. The data comes first.*fit\(data, "):
-        crank.fit("y ~ x", {"y": [1, 2], "x": [1, 2]})
+        crank.fit("y ~ x", {"y": [1, 2], "x": [1, 2]})  # type: ignore[arg-type]
 
 
 def test_a_condition_that_is_never_true_says_so(toy: pd.DataFrame) -> None:

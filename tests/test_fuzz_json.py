@@ -2,6 +2,7 @@
 
 import copy
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import crank
 from crank.errors import CrankError, ModelFileError
 from crank.export.json.rules import difference
 from crank.export.json.text import fingerprint
+from tests.narrowing import of
 
 LEARNERS = ["stump", "tree", "logistic", "svm", "lightgbm"]
 BYTE_MUTATIONS, FORGERIES = 1100, 1000  # for each learner
@@ -32,7 +34,7 @@ def frame() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def texts(frame) -> dict[str, str]:
+def texts(frame: pd.DataFrame) -> dict[str, str]:
     params = {"lightgbm": {"n_estimators": 2, "num_leaves": 3}, "tree": {"max_depth": 2}}
     found = {}
     for learner in LEARNERS:
@@ -77,7 +79,7 @@ def damaged(raw: bytes, rng: np.random.Generator) -> bytes:
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_damage_never_goes_unnoticed(texts, learner):
+def test_damage_never_goes_unnoticed(texts: dict[str, str], learner: str) -> None:
     good = texts[learner]
     rng = np.random.default_rng(LEARNERS.index(learner))
     refused = 0
@@ -91,7 +93,7 @@ def test_damage_never_goes_unnoticed(texts, learner):
     assert refused > 0.9 * BYTE_MUTATIONS
 
 
-def places(value, found=None) -> list:
+def places(value: dict[str, Any] | list[Any], found: list[Any] | None = None) -> list[Any]:
     """List every (container, key) of a document."""
     found = [] if found is None else found
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -102,11 +104,29 @@ def places(value, found=None) -> list:
     return found
 
 
-JUNK = [None, True, False, "", "x", "a", 0, 1, 2, -1, 3, 10**9, -(10**9), 2**63, 10**40, 0.5, -0.0]
+JUNK: list[Any] = [
+    None,
+    True,
+    False,
+    "",
+    "x",
+    "a",
+    0,
+    1,
+    2,
+    -1,
+    3,
+    10**9,
+    -(10**9),
+    2**63,
+    10**40,
+    0.5,
+    -0.0,
+]
 JUNK += [1e308, -1e308, 5e-324, [], {}, [[]], [0], [{}], {"kind": "linear"}, "__import__('os')"]
 
 
-def forged(document: dict, rng: np.random.Generator) -> dict:
+def forged(document: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """Change one to three values of a document, and stamp it with a fingerprint that fits."""
     document = copy.deepcopy(document)
     for _ in range(int(rng.integers(1, 4))):
@@ -137,7 +157,9 @@ def forged(document: dict, rng: np.random.Generator) -> dict:
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_forged_file_is_refused_or_means_what_it_says(texts, frame, learner):
+def test_a_forged_file_is_refused_or_means_what_it_says(
+    texts: dict[str, str], frame: pd.DataFrame, learner: str
+) -> None:
     document = json.loads(texts[learner])
     columns = {name: frame[name].to_numpy()[:10] for name in ("x", "z", "g", "y")}
     rng = np.random.default_rng(100 + LEARNERS.index(learner))
@@ -162,5 +184,5 @@ def test_a_forged_file_is_refused_or_means_what_it_says(texts, frame, learner):
                 score = back.predict(columns)
             except CrankError:  # another column, another unit: an error of the data
                 continue
-        assert np.isin(score, back.tree.scores).all()
+        assert np.isin(score, of(crank.TreeModel, back).tree.scores).all()
     assert accepted < 0.6 * FORGERIES

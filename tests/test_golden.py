@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,17 +12,18 @@ import pytest
 import crank
 from crank.export.json import FORMAT
 from crank.records.kinds import KINDS
+from tests.narrowing import of
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(p for p in GOLDEN.glob("format-*/*.json") if not p.name.endswith(".scores.json"))
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, list]:
-    return json.loads((GOLDEN / "rows.json").read_text(encoding="utf-8"))
+def rows() -> dict[str, list[Any]]:
+    return of(dict, json.loads((GOLDEN / "rows.json").read_text(encoding="utf-8")))
 
 
-def test_every_built_in_learner_has_a_golden_file():
+def test_every_built_in_learner_has_a_golden_file() -> None:
     for folder in {path.parent for path in FILES}:
         files = [json.loads(p.read_text(encoding="utf-8")) for p in FILES if p.parent == folder]
         parts = [file.get("ranker", file) for file in files]
@@ -29,7 +31,7 @@ def test_every_built_in_learner_has_a_golden_file():
         assert stored >= {"stump", "tree", "logistic", "svm", "lightgbm", "sklearn"}
 
 
-def test_every_kind_has_a_golden_file_of_the_format_of_today():
+def test_every_kind_has_a_golden_file_of_the_format_of_today() -> None:
     folder = GOLDEN / f"format-{FORMAT}"
     every = [json.loads(p.read_text(encoding="utf-8")) for p in FILES if p.parent == folder]
     stored = {file["kind"] for file in every}
@@ -37,7 +39,7 @@ def test_every_kind_has_a_golden_file_of_the_format_of_today():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def test_a_golden_file_scores_what_it_always_did(path, rows):
+def test_a_golden_file_scores_what_it_always_did(path: Any, rows: dict[str, list[Any]]) -> None:
     m = crank.load(path)
     pinned = json.loads(path.with_suffix(".scores.json").read_text())
     for type_, values in pinned.items():
@@ -48,10 +50,12 @@ def test_a_golden_file_scores_what_it_always_did(path, rows):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def test_a_golden_file_can_be_read_pruned_and_written_again(path, rows):
+def test_a_golden_file_can_be_read_pruned_and_written_again(
+    path: Any, rows: dict[str, list[Any]]
+) -> None:
     m = crank.load(path)
     assert m.formula in str(m.summary())
-    if m.kind == "tree":
+    if isinstance(m, crank.TreeModel):
         assert m.prune(n_leaves=2).tree.n_leaves <= 2
     assert set(m.evaluate(rows).index) >= {"kendall", "iauc"}
     again = crank.from_json(m.to_json())
@@ -75,7 +79,7 @@ print(sorted(BLOCKED & set(sys.modules)))
 """
 
 
-def test_scoring_a_stored_model_needs_numpy_alone():
+def test_scoring_a_stored_model_needs_numpy_alone() -> None:
     command = [sys.executable, "-c", BARE, str(GOLDEN / "rows.json"), *map(str, FILES)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     *scores, loaded = done.stdout.splitlines()

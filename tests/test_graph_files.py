@@ -27,7 +27,9 @@ GRAPHS = sorted(GOLDEN.glob("onnx-*/*.onnx"))
 def frame() -> pd.DataFrame:
     rng = np.random.default_rng(5)
     n = 120
-    frame = pd.DataFrame({"x": rng.uniform(0, 1, n), "g": rng.choice(["a", "b", None], n)})
+    frame = pd.DataFrame(
+        {"x": rng.uniform(0, 1, n), "g": rng.choice(np.array(["a", "b", None]), n)}
+    )
     frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(n), unit="D")
     frame["y"] = frame["x"] + (frame["g"] == "a") + 0.01 * np.arange(n)
     return frame
@@ -137,8 +139,8 @@ def test_files_tell_where_they_come_from(model: RankingModel, frame: pd.DataFram
     assert said["created"] == stored["training"]["created"]
     again = crank.fit(pa.Table.from_pandas(frame), "y ~ g + x + day", max_depth=1, prune=None)
     assert again.training.data == back.training.data
-    other = frame.assign(x=np.nextafter(frame["x"], 2.0))
-    other = crank.fit(other, "y ~ g + x + day", max_depth=1, prune=None)
+    near = frame.assign(x=np.nextafter(frame["x"], 2.0))
+    other = crank.fit(near, "y ~ g + x + day", max_depth=1, prune=None)
     assert other.training.data != back.training.data
     with pytest.raises(OptionError, match="cannot be stored"):
         model.to_json(metadata={"a": object()})

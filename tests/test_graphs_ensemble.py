@@ -1,6 +1,7 @@
 """Tables of nodes as ONNX: rows reach the leaves that the table finds."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,9 @@ class Design:
 
     def columns(self, indices: tuple[int, ...]) -> str:
         return self.graph.op("Gather", self.x, np.array(indices), axis=1)
+
+    def codes(self, column: int) -> tuple[str, int]:
+        raise AssertionError("no column holds categories")
 
 
 def complete_trees(n_trees: int, depth: int, seed: int) -> NodeTable:
@@ -51,7 +55,7 @@ def sample(n: int = 400) -> np.ndarray:
     return X
 
 
-def run(graph: Graph, result: str, width: int, X: np.ndarray, element=Element.DOUBLE):
+def run(graph: Graph, result: str, width: int, X: np.ndarray, element: Any = Element.DOUBLE) -> Any:
     names = [f"result {k}" for k in range(width)]
     graph.op("Split", result, out=names, axis=1, num_outputs=width)
     for name in names:
@@ -60,7 +64,7 @@ def run(graph: Graph, result: str, width: int, X: np.ndarray, element=Element.DO
 
 
 @pytest.mark.parametrize("depth", [0, 1, 5])
-def test_leaf_numbers_are_those_of_the_descent(depth):
+def test_leaf_numbers_are_those_of_the_descent(depth: int) -> None:
     nodes = complete_trees(3, depth, seed=depth)
     nodes = replace(nodes, value=np.arange(len(nodes.column)))
     graph, X = Graph(), sample()
@@ -70,7 +74,7 @@ def test_leaf_numbers_are_those_of_the_descent(depth):
 
 
 @pytest.mark.parametrize("sizes", [[1], [3], [1, 4, 2]])
-def test_sums_are_those_of_the_tables(sizes):
+def test_sums_are_those_of_the_tables(sizes: list[int]) -> None:
     tables = [complete_trees(n, 1 + k, seed=k) for k, n in enumerate(sizes)]
     graph, X = Graph(), sample()
     graph.attach(Design(graph))
@@ -79,14 +83,14 @@ def test_sums_are_those_of_the_tables(sizes):
     np.testing.assert_allclose(found, wanted, rtol=1e-14, atol=1e-14)
 
 
-def test_only_columns_that_are_compared_are_asked_for():
+def test_only_columns_that_are_compared_are_asked_for() -> None:
     graph = Graph()
     graph.attach(Design(graph))
     leaf_sums(graph, [complete_trees(4, 4, seed=0)])
     assert list(graph.kept) == [("columns", (1, 3, 4))]
 
 
-def test_nodes_below_no_root_are_left_out():
+def test_nodes_below_no_root_are_left_out() -> None:
     nodes = complete_trees(3, 2, seed=1)
     nodes = replace(nodes, roots=nodes.roots[[2, 0]])
     graph, X = Graph(), sample()
@@ -97,9 +101,10 @@ def test_nodes_below_no_root_are_left_out():
     assert len(ensemble.attributes["nodes_nodeids"]) == 14
 
 
-def test_level_sets_are_refused():
-    sets = {"level_start": [0, 1, 1, 1], "level_branch": [0]}
-    nodes = NodeTable([0] * 3, [0.0] * 3, [1, 1, 2], [2, 1, 2], [0] * 3, [0, 0, 1], [0], **sets)
+def test_level_sets_are_refused() -> None:
+    sets: dict[str, Any] = {"level_start": [0, 1, 1, 1], "level_branch": [0]}
+    table: list[Any] = [[0] * 3, [0.0] * 3, [1, 1, 2], [2, 1, 2], [0] * 3, [0, 0, 1], [0]]
+    nodes = NodeTable(*table, **sets)
     graph = Graph()
     with pytest.raises(ValueError, match="level sets"):
         leaf_numbers(graph, graph.input("x", Element.DOUBLE, 1), nodes)

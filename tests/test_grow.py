@@ -1,5 +1,7 @@
 """The grower: additivity of gains, invariances, limits, determinism, odd data."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,16 @@ from crank.ranks import rank
 CRITERIA = {criterion.name: criterion for criterion in criteria()}
 
 
-def grow_stumps(X, y, w=None, criterion="kendall", depth=4, min_leaf=1, levels=None, **more):
+def grow_stumps(
+    X: Any,
+    y: Any,
+    w: Any = None,
+    criterion: Any = "kendall",
+    depth: int = 4,
+    min_leaf: int = 1,
+    levels: Any = None,
+    **more: Any,
+) -> Any:
     X = np.asarray(X)
     data = TrainingMatrix(X, levels or (0,) * X.shape[1])
     return grow(
@@ -31,12 +42,12 @@ def grow_stumps(X, y, w=None, criterion="kendall", depth=4, min_leaf=1, levels=N
     )
 
 
-def shape_of(tree):
+def shape_of(tree: Any) -> Any:
     """Everything about a tree that y's scale cannot touch."""
     return [(n.place, n.depth, n.n, n.split, n.left, n.right) for n in tree.nodes]
 
 
-def problem(seed, n=40, ties=True):
+def problem(seed: int, n: Any = 40, ties: Any = True) -> Any:
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.normal(size=n), rng.integers(0, 5, n), rng.integers(0, 4, n)])
     X[rng.random((n, 3)) < 0.1] = np.nan
@@ -44,7 +55,7 @@ def problem(seed, n=40, ties=True):
     return X, np.round(signal * 2) if ties else signal, rng.integers(1, 4, n).astype(float)
 
 
-def naive_excess(y, s, w):
+def naive_excess(y: Any, s: Any, w: Any) -> Any:
     """C − D over all pairs, and over all triples, by direct summation."""
     n = range(len(y))
     pairs = triples = 0.0
@@ -65,7 +76,9 @@ def naive_excess(y, s, w):
     st.booleans(),
     st.integers(1, 5),
 )
-def test_gains_of_the_nodes_sum_to_the_excess_of_the_tree(seed, criterion, ties, weighted, depth):
+def test_gains_of_the_nodes_sum_to_the_excess_of_the_tree(
+    seed: int, criterion: Any, ties: bool, weighted: bool, depth: int
+) -> None:
     X, y, w = problem(seed, 30, ties)
     tree = grow_stumps(X, y, w if weighted else None, criterion, depth, levels=(0, 0, 4))
     mass = w if weighted else np.ones(len(y))
@@ -80,7 +93,7 @@ def test_gains_of_the_nodes_sum_to_the_excess_of_the_tree(seed, criterion, ties,
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(CRITERIA)), st.booleans())
-def test_increasing_transforms_of_y_change_nothing(seed, criterion, ties):
+def test_increasing_transforms_of_y_change_nothing(seed: int, criterion: Any, ties: bool) -> None:
     X, y, w = problem(seed, 40, ties)
     trees = [
         grow_stumps(X, f(y), w, criterion, 4, min_leaf=2, levels=(0, 0, 4))
@@ -92,7 +105,7 @@ def test_increasing_transforms_of_y_change_nothing(seed, criterion, ties):
         assert (tree.apply(X) == trees[0].apply(X)).all()
 
 
-def _back(y):
+def _back(y: Any) -> Any:
     place = np.empty(len(y), dtype=np.intp)
     place[rank(y).row] = np.arange(len(y))
     return place
@@ -100,7 +113,7 @@ def _back(y):
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(CRITERIA)))
-def test_summaries_describe_the_rows_of_each_cell(seed, criterion):
+def test_summaries_describe_the_rows_of_each_cell(seed: int, criterion: Any) -> None:
     X, y, w = problem(seed)
     levels = (0, 0, 4)
     for weight in (None, w):
@@ -130,7 +143,7 @@ def test_summaries_describe_the_rows_of_each_cell(seed, criterion):
 @pytest.mark.parametrize(
     ("criterion", "expected"), [("iauc", (0.942, 0.853)), ("kendall", (0.938, 0.851))]
 )
-def test_the_published_sample_gives_the_published_figures(criterion, expected):
+def test_the_published_sample_gives_the_published_figures(criterion: str, expected: Any) -> None:
     train, test = paper_sample()
     X, X_test = train.X.to_numpy(), test.X.to_numpy()
     tree = grow_stumps(X, train.y, None, criterion, depth=3)
@@ -140,7 +153,7 @@ def test_the_published_sample_gives_the_published_figures(criterion, expected):
 
 
 @pytest.mark.parametrize("criterion", sorted(CRITERIA))
-def test_depth_and_leaf_size_are_limits(criterion):
+def test_depth_and_leaf_size_are_limits(criterion: str) -> None:
     X, y, _ = problem(7, 200, ties=False)
     for depth, min_leaf in [(0, 1), (1, 1), (3, 10), (50, 1), (4, 100), (4, 101)]:
         tree = grow_stumps(X, y, None, criterion, depth, min_leaf)
@@ -154,12 +167,12 @@ class _Guessing(SplitLearner):
 
     rule = StumpRule
 
-    def fit(self, X, label, weight, *, rng):
+    def fit(self, X: np.ndarray, label: Any, weight: Any, *, rng: np.random.Generator) -> Any:
         column = int(rng.integers(X.shape[1]))
         return StumpRule(column, float(rng.choice(X[:, column])))
 
 
-def test_the_same_seed_gives_the_same_tree():
+def test_the_same_seed_gives_the_same_tree() -> None:
     X = np.random.default_rng(11).normal(size=(100, 3))
     y = X.sum(axis=1)
     a, b, other = (
@@ -171,15 +184,15 @@ def test_the_same_seed_gives_the_same_tree():
     assert a != other
 
 
-def test_stumps_never_ask_for_a_seed():
-    def never():
+def test_stumps_never_ask_for_a_seed() -> None:
+    def never() -> None:
         raise AssertionError("a stump was asked to guess")
 
     X, y, w = problem(11, 100)
     assert grow_stumps(X, y, w, "iauc", seed=never) == grow_stumps(X, y, w, "iauc")
 
 
-def test_rows_may_come_in_any_order():
+def test_rows_may_come_in_any_order() -> None:
     X, y, w = problem(12, 80, ties=False)
     shuffle = np.random.default_rng(0).permutation(80)
     for criterion in CRITERIA:
@@ -188,7 +201,7 @@ def test_rows_may_come_in_any_order():
         assert shape_of(a) == shape_of(b)
 
 
-def test_columns_in_other_layouts_and_precisions_give_the_same_tree():
+def test_columns_in_other_layouts_and_precisions_give_the_same_tree() -> None:
     X, y, w = problem(13, 80)
     X = X.astype(np.float32)
     expected = grow_stumps(X.astype(np.float64), y, w)
@@ -200,7 +213,7 @@ def test_columns_in_other_layouts_and_precisions_give_the_same_tree():
         assert (tree.apply(same) == tree.apply(X.astype(np.float64))).all()
 
 
-def test_useless_columns_change_nothing():
+def test_useless_columns_change_nothing() -> None:
     X, y, w = problem(14, 60)
     alone = grow_stumps(X, y, w)
     padded = np.column_stack([X, np.full(60, 3.0), np.full(60, np.nan), X[:, 0]])
@@ -208,7 +221,7 @@ def test_useless_columns_change_nothing():
 
 
 @pytest.mark.parametrize("criterion", sorted(CRITERIA))
-def test_samples_of_one_and_two_rows(criterion):
+def test_samples_of_one_and_two_rows(criterion: str) -> None:
     one = grow_stumps([[1.0]], [3.0], criterion=criterion)
     assert one.n_leaves == 1
     assert one.scores.tolist() == [1.0]
@@ -223,19 +236,19 @@ def test_samples_of_one_and_two_rows(criterion):
     assert same.n_leaves == 1
 
 
-def test_a_constant_response_is_a_single_leaf():
+def test_a_constant_response_is_a_single_leaf() -> None:
     X, _, w = problem(15)
     assert grow_stumps(X, np.ones(40), w).n_leaves == 1
 
 
-def test_pure_cells_are_not_split():
+def test_pure_cells_are_not_split() -> None:
     x = np.arange(12.0)
     tree = grow_stumps(x[:, None], x > 5, depth=10)
     assert tree.n_leaves == 2
     assert tree.figure(KENDALL) == 1.0
 
 
-def test_a_perfect_order_is_found_in_log_depth():
+def test_a_perfect_order_is_found_in_log_depth() -> None:
     x = np.random.default_rng(0).permutation(64).astype(float)
     tree = grow_stumps(x[:, None], x, depth=6)
     assert tree.figure(KENDALL) == tree.figure(IAUC) == 1.0
@@ -245,37 +258,37 @@ def test_a_perfect_order_is_found_in_log_depth():
 class _Fixed(SplitRule):
     """A rule that ignores the labels: what a bad plugin might return."""
 
-    def __init__(self, values):
+    def __init__(self, values: Any) -> None:
         self.values = values
 
-    def decision(self, X):
+    def decision(self, X: np.ndarray) -> Any:
         return self.values[X[:, 0].astype(int)]
 
-    def to_dict(self):
+    def to_dict(self) -> Any:
         return {}
 
     @classmethod
-    def from_dict(cls, d):
+    def from_dict(cls, d: Any) -> Any:
         return cls(np.zeros(1))
 
 
 class _Stubborn(SplitLearner):
     rule = _Fixed
 
-    def __init__(self, values):
+    def __init__(self, values: Any) -> None:
         self.values = np.asarray(values, dtype=float)
 
-    def fit(self, X, label, weight, *, rng):
+    def fit(self, X: np.ndarray, label: Any, weight: Any, *, rng: np.random.Generator) -> Any:
         return _Fixed(self.values)
 
 
 @pytest.mark.parametrize("values", [np.ones(20), -np.ones(20), np.zeros(20)])
-def test_a_learner_that_separates_nothing_ends_the_tree(values):
+def test_a_learner_that_separates_nothing_ends_the_tree(values: np.ndarray) -> None:
     tree = grow_stumps(np.arange(20.0)[:, None], np.arange(20), learner=_Stubborn(values), depth=9)
     assert tree.n_leaves == 1
 
 
-def test_the_grower_turns_a_backward_learner_round():
+def test_the_grower_turns_a_backward_learner_round() -> None:
     y = np.arange(20.0)
     tree = grow_stumps(y[:, None], y, learner=_Stubborn(9.5 - y), depth=1)
     assert tree.figure(KENDALL) > 0.5

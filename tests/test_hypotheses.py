@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -53,9 +54,10 @@ def test_what_is_no_hypothesis_is_said(model: crank.LinearModel) -> None:
         model.hypothesis("x1 = 0, 2 * x1 = 0")
     frame = crank.datasets.regression(60, p=5, random_state=0).frame
     lasso = crank.linear(frame, "y ~ .", penalty=0.05, l1_ratio=1.0)
-    for asked in (lambda: lasso.hypothesis("x1 = 0"), lasso.adjusted):
-        with pytest.raises(OptionError, match="terms of a lasso cannot be tested"):
-            asked()
+    with pytest.raises(OptionError, match="terms of a lasso cannot be tested"):
+        lasso.hypothesis("x1 = 0")
+    with pytest.raises(OptionError, match="terms of a lasso cannot be tested"):
+        lasso.adjusted()
     few = crank.linear(frame[:6], "y ~ .", penalty=0.1, cv=None)
     with pytest.raises(DataError, match="6 independent observations and 5 coefficients, too few"):
         few.hypothesis("x1 = 0")
@@ -80,7 +82,7 @@ def test_without_statsmodels_the_extra_is_named(
 
 
 @pytest.mark.parametrize("link", ["logit", "probit"])
-def test_probabilities_are_calibrated_on_held_out_pairs(link: str) -> None:
+def test_probabilities_are_calibrated_on_held_out_pairs(link: Literal["logit", "probit"]) -> None:
     """Among new pairs given a probability near q, a share near q is in that order."""
     rng = np.random.default_rng(5)
     noise = rng.gumbel if link == "logit" else rng.normal
@@ -88,7 +90,7 @@ def test_probabilities_are_calibrated_on_held_out_pairs(link: str) -> None:
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     frame["y"] = X @ [1.0, -0.5, 0.0] + noise(size=4000)
     train, test = frame[:2000], frame[2000:]
-    m = crank.linear(train, "y ~ a + b + c", link=link, cv=None)  # type: ignore[arg-type]
+    m = crank.linear(train, "y ~ a + b + c", link=link, cv=None)
     score, y = m.predict(test), test["y"].to_numpy()
     i, j = np.triu_indices(len(y), 1)
     p, won = LINKS[link].probability(score[i] - score[j]), y[i] > y[j]

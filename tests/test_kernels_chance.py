@@ -1,14 +1,16 @@
 """What a factor gains by chance, against shuffled scores."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from crank.kernels.categories import CategoryColumn
 from crank.kernels.chance import MEAN_SIZE, chance_gain
-from crank.kernels.cuts import Layer, ScoredLayer
+from crank.kernels.cuts import Layer, Objective, ScoredLayer
 
 
-def mean_gain(code, levels, objective, rounds=400):
+def mean_gain(code: Any, levels: Any, objective: Objective, rounds: Any = 400) -> Any:
     rng = np.random.default_rng(0)
     n = len(code)
     score = np.arange(n) - (n - 1) / 2.0
@@ -23,7 +25,7 @@ def mean_gain(code, levels, objective, rounds=400):
 
 @pytest.mark.parametrize("levels", [10, 40, 100])
 @pytest.mark.parametrize("objective", ["sum", "variance"])
-def test_shuffled_scores_gain_what_chance_says(objective, levels):
+def test_shuffled_scores_gain_what_chance_says(objective: Objective, levels: int) -> None:
     rng = np.random.default_rng(1)
     code = rng.integers(0, levels, 600)
     gain, layer = mean_gain(code, levels, objective)
@@ -32,7 +34,7 @@ def test_shuffled_scores_gain_what_chance_says(objective, levels):
     assert gain == pytest.approx(expected + two, rel=0.2)
 
 
-def test_two_levels_are_never_discounted():
+def test_two_levels_are_never_discounted() -> None:
     rng = np.random.default_rng(2)
     for _ in range(50):
         count = rng.integers(1, 100, (1, 2))

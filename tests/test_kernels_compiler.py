@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 PROGRAM = """
 import io, sys
@@ -24,7 +26,7 @@ sys.stdout.write(sys.stderr.getvalue())
 """
 
 
-def said(cache, terminal):
+def said(cache: Any, terminal: Any) -> Any:
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(terminal=terminal)],
         env=os.environ | {"NUMBA_CACHE_DIR": str(cache)},
@@ -35,7 +37,7 @@ def said(cache, terminal):
     return run.stdout
 
 
-def test_compiling_is_announced_once_on_a_terminal_and_only_when_it_happens(tmp_path):
+def test_compiling_is_announced_once_on_a_terminal_and_only_when_it_happens(tmp_path: Path) -> None:
     line = "crank: compiling for large data, once on this machine; it takes a few seconds\n"
     assert said(tmp_path / "cold", terminal=True) == line
     assert said(tmp_path / "cold", terminal=True) == ""  # the kernels are stored

@@ -1,6 +1,7 @@
 """One descent: plain Python, NumPy and the compiled kernel agree with a naive walk, bit for bit."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,14 @@ from crank.kernels.descent import GOES_LOW, GOES_MISSING, NodeTable
 COLUMNS = 4
 
 
-def random_trees(n_trees=7, depth=5, seed=0, levels=0, votes=False) -> NodeTable:
+def random_trees(
+    n_trees: Any = 7, depth: int = 5, seed: int = 0, levels: Any = 0, votes: Any = False
+) -> NodeTable:
     """Random trees whose leaves lie at different depths; column 0 may hold that many levels."""
     rng = np.random.default_rng(seed)
-    nodes, branches, roots = [], {}, []
+    nodes: list[Any] = []
+    branches: dict[int, list[int]] = {}
+    roots: list[int] = []
     for _ in range(n_trees):
         roots.append(len(nodes))
         nodes.append(None)
@@ -25,23 +30,29 @@ def random_trees(n_trees=7, depth=5, seed=0, levels=0, votes=False) -> NodeTable
             if level == depth or rng.random() < 0.2:
                 nodes[at] = (0, 0.0, at, at, False, rng.integers(9) if votes else rng.normal())
                 continue
-            low = len(nodes)
+            born = len(nodes)
             nodes += [None, None]
-            waiting += [(low, level + 1), (low + 1, level + 1)]
-            column, missing_low = int(rng.integers(COLUMNS)), bool(rng.integers(2))
-            nodes[at] = (column, round(rng.normal(), 1), low, low + 1, missing_low, 0)
-            if levels and column == 0:
+            waiting += [(born, level + 1), (born + 1, level + 1)]
+            read, to_low = int(rng.integers(COLUMNS)), bool(rng.integers(2))
+            nodes[at] = (read, round(rng.normal(), 1), born, born + 1, to_low, 0)
+            if levels and read == 0:
                 branches[at] = rng.integers(0, 3, rng.integers(1, levels + 1)).tolist()
     level_start = np.cumsum([0, *(len(branches.get(at, ())) for at in range(len(nodes)))])
+    column, threshold, low, high, missing_low, value = map(np.array, zip(*nodes, strict=True))
     return NodeTable(
-        *(np.array(column) for column in zip(*nodes, strict=True)),
+        column,
+        threshold,
+        low,
+        high,
+        missing_low,
+        value,
         roots=np.array(roots),
         level_start=level_start if branches else np.array([]),
         level_branch=np.array([branch for codes in branches.values() for branch in codes]),
     )
 
 
-def sample(n=200, seed=0, levels=0, dtype=np.float64):
+def sample(n: Any = 200, seed: int = 0, levels: Any = 0, dtype: Any = np.float64) -> Any:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, COLUMNS)).round(1)  # thresholds are as round: many are met exactly
     if levels:
@@ -51,7 +62,7 @@ def sample(n=200, seed=0, levels=0, dtype=np.float64):
     return X.astype(dtype)
 
 
-def leaf(nodes: NodeTable, at: int, x) -> int:
+def leaf(nodes: NodeTable, at: int, x: Any) -> int:
     """Walk down recursively."""
     if nodes.low[at] == at:
         return at
@@ -59,21 +70,21 @@ def leaf(nodes: NodeTable, at: int, x) -> int:
     start = [*nodes.level_start[at : at + 2], 0, 0]
     codes = nodes.level_branch[start[0] : start[1]].tolist()
     if codes:
-        branch = dict(enumerate(codes)).get(value, GOES_MISSING)
+        branch = {float(code): at for code, at in enumerate(codes)}.get(value, GOES_MISSING)
         goes_low = missing_low if branch == GOES_MISSING else branch == GOES_LOW
     else:
         goes_low = missing_low if np.isnan(value) else value <= nodes.threshold[at]
     return leaf(nodes, int(nodes.low[at] if goes_low else nodes.high[at]), x)
 
 
-def naive_sum(nodes: NodeTable, x):
+def naive_sum(nodes: NodeTable, x: Any) -> Any:
     total = nodes.value.dtype.type(0)
     for root in nodes.roots:
         total += nodes.value[leaf(nodes, int(root), x)]
     return total
 
 
-def layouts(X):
+def layouts(X: np.ndarray) -> Any:
     strided = np.zeros((2 * len(X), 2 * COLUMNS), dtype=X.dtype)[::2, ::2]
     strided[:] = X
     frozen = X.copy()
@@ -84,7 +95,7 @@ def layouts(X):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("levels", [0, 5])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_descent_finds_the_leaves_of_a_naive_walk(seed, levels, dtype):
+def test_every_descent_finds_the_leaves_of_a_naive_walk(seed: int, levels: int, dtype: Any) -> None:
     nodes, X = random_trees(seed=seed, levels=levels), sample(seed=seed, levels=levels, dtype=dtype)
     wanted = [[leaf(nodes, int(root), x) for x in X] for root in nodes.roots]
     all_trees = [at for tree in wanted for at in tree]
@@ -100,7 +111,9 @@ def test_every_descent_finds_the_leaves_of_a_naive_walk(seed, levels, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("levels", [0, 5])
 @pytest.mark.parametrize("votes", [False, True])
-def test_sums_add_in_the_order_of_the_trees_bit_for_bit(votes, levels, dtype):
+def test_sums_add_in_the_order_of_the_trees_bit_for_bit(
+    votes: bool, levels: int, dtype: Any
+) -> None:
     nodes = random_trees(levels=levels, votes=votes)
     X = sample(levels=levels, dtype=dtype)
     wanted = np.array([naive_sum(nodes, x) for x in X])
@@ -116,7 +129,7 @@ def test_sums_add_in_the_order_of_the_trees_bit_for_bit(votes, levels, dtype):
     np.testing.assert_array_equal(few, wanted[rows[:9]])
 
 
-def test_whole_numbers_beyond_doubles_are_summed_exactly():
+def test_whole_numbers_beyond_doubles_are_summed_exactly() -> None:
     nodes = random_trees(3, votes=True)
     nodes = replace(nodes, value=nodes.value + 2**60)
     X = sample()
@@ -126,14 +139,14 @@ def test_whole_numbers_beyond_doubles_are_summed_exactly():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, 5), st.integers(0, 60))
-def test_any_trees_and_any_number_of_rows(seed, depth, n_trees, n):
+def test_any_trees_and_any_number_of_rows(seed: int, depth: int, n_trees: int, n: int) -> None:
     nodes = random_trees(n_trees, depth, seed, levels=seed % 4)
     X = sample(n, seed, levels=seed % 4)
     assert nodes.route(X).tolist() == [leaf(nodes, int(nodes.roots[0]), x) for x in X]
     assert nodes.sum(X).tolist() == [naive_sum(nodes, x) for x in X]
 
 
-def test_blocks_change_nothing(monkeypatch):
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes, X = random_trees(), sample()
     wanted = nodes.sum(X)
     monkeypatch.setattr(descent, "BLOCK_WALKS", 50)
@@ -142,7 +155,7 @@ def test_blocks_change_nothing(monkeypatch):
     np.testing.assert_array_equal(nodes.sum(X), wanted)
 
 
-def test_wide_rows_are_not_read_as_lists(monkeypatch):
+def test_wide_rows_are_not_read_as_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes, X = random_trees(2), sample(3)
     wide = np.column_stack([X, np.zeros((3, 5000))])
     wanted = nodes.route(X).tolist(), nodes.sum(X).tolist()
@@ -150,11 +163,18 @@ def test_wide_rows_are_not_read_as_lists(monkeypatch):
     assert (nodes.route(wide).tolist(), nodes.sum(wide).tolist()) == wanted
 
 
-def test_large_batches_take_the_compiled_way_and_small_ones_do_not(monkeypatch):
+def test_large_batches_take_the_compiled_way_and_small_ones_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     nodes, X = random_trees(), sample(100)
     wanted, leaves = nodes.sum(X), nodes.route(X)
-    asked = []
-    monkeypatch.setattr(descent, "numba_works", lambda: asked.append("compiled") or True)
+    asked: list[str] = []
+
+    def works() -> bool:
+        asked.append("compiled")
+        return True
+
+    monkeypatch.setattr(descent, "numba_works", works)
     np.testing.assert_array_equal(nodes.sum(X), wanted)
     np.testing.assert_array_equal(nodes.route(X), leaves)
     assert not asked
@@ -171,7 +191,7 @@ def test_large_batches_take_the_compiled_way_and_small_ones_do_not(monkeypatch):
     assert not asked
 
 
-def test_without_numba_numpy_serves(monkeypatch):
+def test_without_numba_numpy_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes, X = random_trees(), sample(100)
     wanted, leaves = nodes.sum(X), nodes.route(X)
     for size in ("MANY_ROWS", "MANY_STEPS", "MANY_STEPS_LOADED"):
@@ -181,17 +201,17 @@ def test_without_numba_numpy_serves(monkeypatch):
     np.testing.assert_array_equal(nodes.route(X), leaves)
 
 
-def test_joined_trees_sum_as_they_did_alone():
+def test_joined_trees_sum_as_they_did_alone() -> None:
     tables = [random_trees(n, seed=n, votes=True) for n in (1, 4, 2)]
     X = sample()
     joined = NodeTable.joined(tables)
-    assert joined.sum(X).tolist() == sum(table.sum(X) for table in tables).tolist()
+    assert joined.sum(X).tolist() == np.sum([table.sum(X) for table in tables], axis=0).tolist()
     assert joined.tree.max() == 6
     with pytest.raises(ValueError, match="level sets"):
         NodeTable.joined([random_trees(levels=5)])
 
 
-def test_depths_and_trees_are_those_of_a_walk():
+def test_depths_and_trees_are_those_of_a_walk() -> None:
     nodes = random_trees(5, seed=4)
     for number, root in enumerate(nodes.roots):
         inside = [(int(root), 0)]
@@ -204,16 +224,17 @@ def test_depths_and_trees_are_those_of_a_walk():
     assert (below_none.tree == nodes.tree - 1).all()
 
 
-def test_a_table_keeps_its_own_arrays_and_nobody_can_write_to_them():
+def test_a_table_keeps_its_own_arrays_and_nobody_can_write_to_them() -> None:
     threshold = np.array([0.5, 0.0, 0.0])
-    nodes = NodeTable([0] * 3, threshold, [1, 1, 2], [2, 1, 2], [0] * 3, [0, 1, 2], [0])
+    rest: list[Any] = [[1, 1, 2], [2, 1, 2], [0] * 3, [0, 1, 2], [0]]  # lists will do too
+    nodes = NodeTable(np.zeros(3, np.intp), threshold, *rest)
     threshold[0] = 9.0
     assert nodes.threshold[0] == 0.5
     with pytest.raises(ValueError, match="read-only"):
         nodes.low[0] = 2
 
 
-STUMP = {
+STUMP: dict[str, Any] = {
     "column": [0, 0, 0],
     "threshold": [0.0, 0.0, 0.0],
     "low": [1, 1, 2],
@@ -246,13 +267,13 @@ STUMP = {
         {"level_start": [0, 1, 1, 9], "level_branch": [0]},
     ],
 )
-def test_what_compiled_code_could_not_read_is_refused(damage):
+def test_what_compiled_code_could_not_read_is_refused(damage: dict[str, Any]) -> None:
     assert NodeTable(**STUMP).sum(np.ones((1, 1))).tolist() == [2.0]
     with pytest.raises(ValueError, match="form no trees"):
         NodeTable(**STUMP | damage)
 
 
-def test_a_matrix_that_is_too_narrow_is_refused():
+def test_a_matrix_that_is_too_narrow_is_refused() -> None:
     nodes = NodeTable(**STUMP | {"column": [2, 0, 0]})
     for n in (1, 100):
         with pytest.raises(IndexError, match="column 2; X has 2"):

@@ -3,6 +3,9 @@
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -10,39 +13,55 @@ import pytest
 from crank.criteria import criteria, get_criterion
 from crank.fitting.grow import grow
 from crank.growing.compiled_passes import CompiledPasses
+from crank.growing.matrix import TrainingMatrix
 from crank.growing.passes import Passes
+from crank.growing.tree import Tree
 from crank.kernels import bin_sums, binning, compiler
 from crank.kernels.bin_tables import column_table
-from crank.kernels.compiled_bins import MISSING_BIN
-from crank.kernels.cuts import Layer, ScoredLayer
+from crank.kernels.binning import Binned
+from crank.kernels.bins import MISSING_BIN
+from crank.kernels.cuts import Layer, Objective, ScoredLayer
 from crank.kernels.histogram import HistogramStumps
 from crank.kernels.threads import Threads
 from crank.metrics.figures import KENDALL
 from crank.plugins import stump
-from crank.plugins.base import TrainingMatrix
-from crank.plugins.stump import HistogramSplitter, Stump, StumpSplitter
+from crank.plugins.stump import HistogramSplitter, Stump, StumpRule, StumpSplitter
 from crank.ranks import rank
+from tests.narrowing import of
 
 CRITERIA = {criterion.name: criterion for criterion in criteria()}
 
 
 class Exact(Stump):
-    def prepare(self, data):
+    def prepare(self, data: TrainingMatrix) -> StumpSplitter:
         return StumpSplitter(data)
 
 
 class Histogram(Stump):
-    def prepare(self, data):
+    def prepare(self, data: TrainingMatrix) -> HistogramSplitter:
         return HistogramSplitter(data)
 
 
-def grown(learner, X, y, w=None, *, levels=None, criterion="kendall", depth=5, min_leaf=3, jobs=1):
+def grown(
+    learner: Exact | Histogram,
+    X: np.ndarray,
+    y: np.ndarray,
+    w: np.ndarray | None = None,
+    *,
+    levels: tuple[Any, ...] | None = None,
+    criterion: str = "kendall",
+    depth: int = 5,
+    min_leaf: int = 3,
+    jobs: int = 1,
+) -> Tree:
     data = TrainingMatrix(X, levels or (0,) * X.shape[1], jobs)
-    limits = {"max_depth": depth, "min_samples_leaf": min_leaf}
+    limits: dict[str, Any] = {"max_depth": depth, "min_samples_leaf": min_leaf}
     return grow(data, rank(y, w), learner, get_criterion(criterion), **limits)
 
 
-def problem(seed=0, n=700, missing=0.1, dtype=np.float64):
+def problem(
+    seed: int = 0, n: int = 700, missing: float = 0.1, dtype: type[Any] = np.float64
+) -> tuple[np.ndarray, np.ndarray, np.random.Generator, tuple[int, ...]]:
     """Few distinct values in every column: numbers, two factors, one of them of many levels."""
     rng = np.random.default_rng(seed)
     levels = (0, 0, 0, 6, 0, 300)
@@ -61,7 +80,7 @@ def problem(seed=0, n=700, missing=0.1, dtype=np.float64):
     return X.astype(dtype), y, rng, levels
 
 
-def assert_same(a, b):
+def assert_same(a: Tree, b: Tree) -> None:
     """Trees that agree in all but the rounding of sums."""
     assert len(a.nodes) == len(b.nodes)
     for m, n in zip(a.nodes, b.nodes, strict=True):
@@ -77,18 +96,22 @@ def assert_same(a, b):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("criterion", sorted(CRITERIA))
-def test_both_kernels_grow_the_same_tree(criterion, tied, weighted):
+def test_both_kernels_grow_the_same_tree(criterion: str, tied: bool, weighted: bool) -> None:
     for seed in range(3):
         X, y, rng, levels = problem(seed)
         y = np.round(y) if tied else y
         w = rng.uniform(0.2, 3, len(y)) if weighted else None
         for min_leaf in (1, 20):
-            options = {"levels": levels, "criterion": criterion, "min_leaf": min_leaf}
+            options: dict[str, Any] = {
+                "levels": levels,
+                "criterion": criterion,
+                "min_leaf": min_leaf,
+            }
             assert_same(grown(Exact(), X, y, w, **options), grown(Histogram(), X, y, w, **options))
 
 
 @pytest.mark.parametrize("criterion", sorted(CRITERIA))
-def test_any_number_of_threads_grows_the_same_tree(criterion):
+def test_any_number_of_threads_grows_the_same_tree(criterion: str) -> None:
     X, y, rng, levels = problem(5, 3000)
     X = np.column_stack([X, rng.normal(size=(3000, 5))])
     levels += (0,) * 5
@@ -103,7 +126,9 @@ def test_any_number_of_threads_grows_the_same_tree(criterion):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("criterion", ["kendall", "spearman"])
-def test_both_kernels_find_the_best_allowed_subset_of_levels(criterion, weighted):
+def test_both_kernels_find_the_best_allowed_subset_of_levels(
+    criterion: str, weighted: bool
+) -> None:
     for seed in range(6):
         rng = np.random.default_rng(seed)
         levels = (9, 270, 14)
@@ -111,11 +136,11 @@ def test_both_kernels_find_the_best_allowed_subset_of_levels(criterion, weighted
         X[rng.random(X.shape) < 0.1] = np.nan
         y = rng.normal(size=150) + np.nan_to_num(X[:, 0]) % 4
         w = rng.uniform(0.2, 3, 150) if weighted else None
-        options = {"levels": levels, "criterion": criterion, "min_leaf": 12}
+        options: dict[str, Any] = {"levels": levels, "criterion": criterion, "min_leaf": 12}
         assert_same(grown(Exact(), X, y, w, **options), grown(Histogram(), X, y, w, **options))
 
 
-def test_layouts_and_precisions_grow_the_same_tree():
+def test_layouts_and_precisions_grow_the_same_tree() -> None:
     X, y, _, levels = problem(6, dtype=np.float32)
     expected = grown(Exact(), X.astype(np.float64), y, levels=levels)
     frozen = X.copy()
@@ -127,7 +152,9 @@ def test_layouts_and_precisions_grow_the_same_tree():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_thresholds_lie_midway_between_neighbours_of_the_node(dtype, monkeypatch):
+def test_thresholds_lie_midway_between_neighbours_of_the_node(
+    dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(binning, "SAMPLE", 500)
     rng = np.random.default_rng(7)
     X = rng.normal(size=(4000, 3)).astype(dtype)
@@ -139,7 +166,7 @@ def test_thresholds_lie_midway_between_neighbours_of_the_node(dtype, monkeypatch
     for i, node in enumerate(tree.nodes):
         if node.split is None:
             continue
-        rule, here = node.split.rule, rows[i]
+        rule, here = of(StumpRule, node.split.rule), rows[i]
         left = node.split.goes_left(X, here)
         rows[node.left], rows[node.right] = here[left], here[~left]
         assert (tree.nodes[node.left].n, tree.nodes[node.right].n) == (left.sum(), (~left).sum())
@@ -150,7 +177,7 @@ def test_thresholds_lie_midway_between_neighbours_of_the_node(dtype, monkeypatch
         assert rule.threshold == low / 2 + high / 2
 
 
-def test_bins_of_continuous_columns_lose_little():
+def test_bins_of_continuous_columns_lose_little() -> None:
     rng = np.random.default_rng(8)
     X = rng.normal(size=(20_000, 3))
     y = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=20_000)
@@ -159,13 +186,18 @@ def test_bins_of_continuous_columns_lose_little():
     assert binned.figure(KENDALL) == pytest.approx(exact.figure(KENDALL), abs=2e-3)
 
 
-def bins_of(X, levels=None, row=None, jobs=1):
+def bins_of(
+    X: np.ndarray,
+    levels: tuple[int, ...] | None = None,
+    row: np.ndarray | None = None,
+    jobs: int = 1,
+) -> Binned:
     row = np.arange(len(X)) if row is None else row
     with Threads(jobs) as threads:
         return binning.bin_matrix(X, levels or (0,) * X.shape[1], row, threads)
 
 
-def test_bins_of_few_values_keep_them_apart():
+def test_bins_of_few_values_keep_them_apart() -> None:
     x = np.array([3.0, -1.0, np.nan, 3.0, 7.5, -np.inf, np.inf, 0.0, -0.0])
     binned = bins_of(x[:, None])
     assert binned.discrete.tolist() == [True]
@@ -174,7 +206,7 @@ def test_bins_of_few_values_keep_them_apart():
 
 
 @pytest.mark.parametrize("distinct", [254, 255, 256, 257, 1000])
-def test_bins_at_the_limit_of_their_number(distinct):
+def test_bins_at_the_limit_of_their_number(distinct: int) -> None:
     rng = np.random.default_rng(9)
     x = rng.permutation(np.repeat(np.arange(distinct, dtype=float), 7))
     binned = bins_of(x[:, None])
@@ -187,7 +219,7 @@ def test_bins_at_the_limit_of_their_number(distinct):
     assert len(used) > 200
 
 
-def test_values_that_the_sample_missed_are_kept_apart_too(monkeypatch):
+def test_values_that_the_sample_missed_are_kept_apart_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binning, "SAMPLE", 100)
     rng = np.random.default_rng(10)
     rare = rng.integers(0, 4, 5000).astype(float)
@@ -205,7 +237,7 @@ def test_values_that_the_sample_missed_are_kept_apart_too(monkeypatch):
     assert (np.diff(binned.bins[1][order].astype(int)) >= 0).all()
 
 
-def test_bins_follow_the_order_of_y_and_know_every_row():
+def test_bins_follow_the_order_of_y_and_know_every_row() -> None:
     rng = np.random.default_rng(11)
     x = rng.integers(0, 50, (200, 2)).astype(float)
     row = rng.permutation(200)[:150]
@@ -218,11 +250,11 @@ def test_bins_follow_the_order_of_y_and_know_every_row():
     assert (binned.row[binned.slots(other)] == other).all()
 
 
-def test_folds_share_the_bins_of_the_whole_sample():
+def test_folds_share_the_bins_of_the_whole_sample() -> None:
     X, y, rng, levels = problem(12)
     data = TrainingMatrix(X, levels)
     ranks = rank(y)
-    options = {"max_depth": 4, "min_samples_leaf": 3}
+    options: dict[str, Any] = {"max_depth": 4, "min_samples_leaf": 3}
     criterion = get_criterion("iauc")
     grow(data, ranks, Histogram(), criterion, **options)
     bins = data.shared["stump: binned"]
@@ -234,7 +266,7 @@ def test_folds_share_the_bins_of_the_whole_sample():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_compiled_passes_agree_with_numpys(weighted):
+def test_compiled_passes_agree_with_numpys(weighted: bool) -> None:
     rng = np.random.default_rng(13)
     y = rng.integers(0, 40, 300).astype(float)
     ranks = rank(y, rng.integers(1, 9, 300) / 8 if weighted else None)
@@ -265,14 +297,16 @@ def test_compiled_passes_agree_with_numpys(weighted):
             left = rng.random(len(layer.position)) < 0.5
 
 
-def test_the_size_of_the_data_chooses_the_kernel(monkeypatch):
+def test_the_size_of_the_data_chooses_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     data = TrainingMatrix(np.zeros((10, 2)), (0, 0))
     assert type(Stump().prepare(data)) is StumpSplitter
     monkeypatch.setattr(stump, "COMPILED_FROM", 20)
     assert type(Stump().prepare(data)) is HistogramSplitter
 
 
-def test_without_numba_numpy_serves_any_size_with_one_warning(monkeypatch):
+def test_without_numba_numpy_serves_any_size_with_one_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(stump, "COMPILED_FROM", 20)
     monkeypatch.setitem(sys.modules, "numba", None)
     compiler.numba_works.cache_clear()
@@ -285,12 +319,12 @@ def test_without_numba_numpy_serves_any_size_with_one_warning(monkeypatch):
         compiler.numba_works.cache_clear()
 
 
-def test_kernels_compile_where_nothing_can_be_stored(monkeypatch):
+def test_kernels_compile_where_nothing_can_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     import numba
 
     asked = []
 
-    def njit(signature=None, *, cache=False, **options):
+    def njit(signature: None = None, *, cache: bool = False, **options: Any) -> Callable[..., Any]:
         asked.append(cache)
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
@@ -301,11 +335,13 @@ def test_kernels_compile_where_nothing_can_be_stored(monkeypatch):
     assert asked == [True, False]
 
 
-def twice(x):
+def twice(x: Any) -> Any:
     return x + x
 
 
-def test_signatures_share_no_file_of_the_cache(tmp_path, monkeypatch):
+def test_signatures_share_no_file_of_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of two processes that add to one index at the same time, one can get the other's code."""
     import numba
 
@@ -316,7 +352,7 @@ def test_signatures_share_no_file_of_the_cache(tmp_path, monkeypatch):
     assert len(list(tmp_path.rglob("*.nbi"))) == len(list(tmp_path.rglob("*.nbc"))) == 2
 
 
-def test_small_fits_never_load_numba():
+def test_small_fits_never_load_numba() -> None:
     program = """
 import sys
 import numpy as np
@@ -342,10 +378,10 @@ class Memory:
     depends on how they interleave; the tasks, and what each allocates, are the same without.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.peak = self.task = 0
 
-    def run(self, function, tasks):
+    def run(self, function: Callable[..., Any], tasks: Iterable[tuple[int, int]]) -> None:
         for task in tasks:
             held, peak = tracemalloc.get_traced_memory()
             self.peak = max(self.peak, peak)
@@ -353,7 +389,7 @@ class Memory:
             function(*task)
             self.task = max(self.task, tracemalloc.get_traced_memory()[1] - held)
 
-    def measure(self, fit):
+    def measure(self, fit: Callable[..., Any]) -> None:
         tracemalloc.start()
         try:
             fit()
@@ -365,7 +401,9 @@ class Memory:
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_memory_grows_with_the_bins_alone(dtype, order, jobs, monkeypatch):
+def test_memory_grows_with_the_bins_alone(
+    dtype: Any, order: Literal["C", "F"], jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # no copy of X, no widening of float32
     monkeypatch.setattr(binning, "SAMPLE", 1000)
     rng = np.random.default_rng(15)
@@ -383,7 +421,7 @@ def test_memory_grows_with_the_bins_alone(dtype, order, jobs, monkeypatch):
     assert wide.task - narrow.task < 0.01 * n * (40 - 8)
 
 
-def test_threads_end_with_the_fit():
+def test_threads_end_with_the_fit() -> None:
     import threading
 
     X, y, _, levels = problem(14)
@@ -394,7 +432,9 @@ def test_threads_end_with_the_fit():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("objective", ["sum", "variance"])
-def test_blocks_of_rows_counted_apart_choose_the_same_cuts(objective, weighted):
+def test_blocks_of_rows_counted_apart_choose_the_same_cuts(
+    objective: Objective, weighted: bool
+) -> None:
     X, y, rng, levels = problem(16, 900)
     d, n = X.shape[1], len(y)
     binned = bins_of(X, levels)
@@ -404,7 +444,7 @@ def test_blocks_of_rows_counted_apart_choose_the_same_cuts(objective, weighted):
     weight = rng.integers(1, 9, n) / 4 if weighted else None
     node = rng.integers(0, 3, n)
 
-    def layer_of(rows):
+    def layer_of(rows: Any) -> Any:
         rows = rows[np.argsort(node[rows], kind="stable")]
         bounds = np.searchsorted(node[rows], range(4)).astype(np.intp)
         w = None if weight is None else weight[rows]
@@ -418,7 +458,7 @@ def test_blocks_of_rows_counted_apart_choose_the_same_cuts(objective, weighted):
     apart = bin_sums.choose(parts[0] + parts[1] + parts[2], columns, objective, 25)
     whole = layer_of(np.arange(n))
     with Threads(2) as threads:
-        kernel = HistogramStumps(X, binned, levels, binned.row, threads, direction)
+        kernel = HistogramStumps(X, binned, levels, binned.row, threads, direction.tolist())
         fused = kernel._search(whole, whole.position)
     assert (apart.found == fused.found[: len(apart.found)]).all()
     assert np.allclose(apart.gain, fused.gain[: len(apart.gain)], rtol=1e-12)

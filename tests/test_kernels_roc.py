@@ -1,4 +1,6 @@
+from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from crank.kernels.roc import RocFamily, even_parts, mean_roc_on_grid, mean_roc_
 KERNELS = {"numpy": mean_roc_on_grid, "compiled": compiled_roc.mean_roc_on_grid}
 
 
-def family(y, score, weight=None):
+def family(y: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None) -> RocFamily:
     """The ROC curves at all thresholds of y, with shares that have nothing regular."""
     weight = np.ones(len(y), dtype=np.int64) if weight is None else weight
     rank, rows = dense_ranks(y)[0], np.argsort(y, kind="stable")
@@ -24,7 +26,7 @@ def family(y, score, weight=None):
     return RocFamily(group[rows], weight[rows], edges, share / share.sum())
 
 
-def exact_mean_roc(curves, alpha):
+def exact_mean_roc(curves: RocFamily, alpha: Fraction) -> float:
     """The mean ROC curve at a rational α, by the definition."""
     total = 0.0
     for t in np.flatnonzero(curves.share):
@@ -44,7 +46,7 @@ def exact_mean_roc(curves, alpha):
     return total
 
 
-def cases():
+def cases() -> Iterator[RocFamily]:
     rng = np.random.default_rng(5)
     for digits_y in (0, 1, 9):
         for digits_s in (0, 1, 9):
@@ -59,7 +61,7 @@ def cases():
 
 
 @pytest.mark.parametrize("m", [1, 2, 7, 30])
-def test_grid_equals_exact_rationals(m, monkeypatch):
+def test_grid_equals_exact_rationals(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for curves in cases():
         expected = [exact_mean_roc(curves, Fraction(j, m)) for j in range(m + 1)]
         for block_rows in (1, 7, 96):
@@ -70,7 +72,7 @@ def test_grid_equals_exact_rationals(m, monkeypatch):
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13)
 
 
-def adversarial(name, n):
+def adversarial(name: str, n: int) -> RocFamily:
     """Orders of the data on which pointers would have to travel far."""
     rng = np.random.default_rng(1)
     score = rng.permutation(n).astype(float)
@@ -89,14 +91,14 @@ def adversarial(name, n):
 
 
 @pytest.mark.parametrize("name", ["u-shaped", "reversed", "one tied y", "swinging weights"])
-def test_both_kernels_agree_on_adversarial_orders(name):
+def test_both_kernels_agree_on_adversarial_orders(name: str) -> None:
     curves = adversarial(name, 2000)
     expected = mean_roc_on_grid(curves, 50)
     np.testing.assert_allclose(compiled_roc.mean_roc_on_grid(curves, 50), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_weights_near_the_largest_total_do_not_overflow(kernel):
+def test_weights_near_the_largest_total_do_not_overflow(kernel: Any) -> None:
     rng = np.random.default_rng(2)
     y, score = rng.permutation(60), rng.integers(0, 20, 60)
     curves = family(y, score, np.full(60, 2**46))
@@ -104,7 +106,7 @@ def test_weights_near_the_largest_total_do_not_overflow(kernel):
     np.testing.assert_allclose(KERNELS[kernel](curves, 40), expected, rtol=0, atol=1e-14)
 
 
-def test_vertices_and_grid_are_the_same_curve():
+def test_vertices_and_grid_are_the_same_curve() -> None:
     for curves in cases():
         alpha, value = mean_roc_vertices(curves)
         assert (alpha[0], value[0], alpha[-1]) == (0.0, 0.0, 1.0)
@@ -116,7 +118,7 @@ def test_vertices_and_grid_are_the_same_curve():
             assert got == pytest.approx(expected, abs=1e-13)
 
 
-def test_even_parts_are_exact_where_the_product_would_overflow():
+def test_even_parts_are_exact_where_the_product_would_overflow() -> None:
     whole, m = 2**53 - 1, 2**20
     integer, fraction = even_parts(np.array([whole]), m)
     for j in (0, 1, 12345, m - 1, m):

@@ -6,10 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crank.kernels import subsets
+from crank.kernels.cuts import Objective
 from crank.kernels.subsets import best_allowed
 
 
-def brute_force(score, count, weight, min_leaf, objective):
+def brute_force(
+    score: np.ndarray, count: np.ndarray, weight: np.ndarray, min_leaf: int, objective: Objective
+) -> float:
     best = 0.0
     total, mass = score.sum(), weight.sum()
     for number in range(2 ** len(score)):
@@ -23,7 +26,9 @@ def brute_force(score, count, weight, min_leaf, objective):
     return best
 
 
-def levels_of(seed, k, objective, weighted):
+def levels_of(
+    seed: int, k: int, objective: Objective, weighted: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     rng = np.random.default_rng(seed)
     count = rng.integers(1, 9, k)
     rows = np.repeat(np.arange(k), count)
@@ -42,7 +47,9 @@ def levels_of(seed, k, objective, weighted):
     st.sampled_from(["sum", "variance"]),
     st.booleans(),
 )
-def test_the_subset_is_the_best_of_all_that_are_allowed(seed, k, objective, weighted):
+def test_the_subset_is_the_best_of_all_that_are_allowed(
+    seed: int, k: int, objective: Objective, weighted: bool
+) -> None:
     score, count, weight, min_leaf = levels_of(seed, k, objective, weighted)
     best = brute_force(score, count, weight, min_leaf, objective)
     gain, chosen = best_allowed(score, count, weight, min_leaf, objective)
@@ -51,7 +58,7 @@ def test_the_subset_is_the_best_of_all_that_are_allowed(seed, k, objective, weig
         assert min_leaf <= count[chosen].sum() <= count.sum() - min_leaf
 
 
-def test_sums_are_exact_for_any_number_of_levels():
+def test_sums_are_exact_for_any_number_of_levels() -> None:
     # against a table of the best sum for every number of rows
     rng = np.random.default_rng(1)
     for k in (20, 60):
@@ -64,12 +71,12 @@ def test_sums_are_exact_for_any_number_of_levels():
             table[c:] = np.maximum(table[c:], table[:-c] + a)
         for min_leaf in (1, 7, n // 3, n // 2):
             best = table[min_leaf : n - min_leaf + 1].max()
-            gain, chosen = best_allowed(score, count, count, min_leaf, "sum")
+            gain, chosen = best_allowed(score, count, count.astype(float), min_leaf, "sum")
             assert gain == max(2 * best - score.sum(), 0.0)
             assert gain == max(2 * score[chosen].sum() - score.sum(), 0.0)
 
 
-def test_the_variance_of_many_levels_is_nearly_the_best(monkeypatch):
+def test_the_variance_of_many_levels_is_nearly_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subsets, "FEW_LEVELS", 0)
     short = []
     for seed in range(200):
@@ -82,7 +89,7 @@ def test_the_variance_of_many_levels_is_nearly_the_best(monkeypatch):
     assert max(short) < 0.1
 
 
-def test_nothing_is_chosen_where_nothing_is_allowed():
+def test_nothing_is_chosen_where_nothing_is_allowed() -> None:
     gain, chosen = best_allowed(np.array([3.0, -3.0]), np.array([9, 1]), np.ones(2), 2, "sum")
     assert gain == 0.0
     assert not chosen.any()

@@ -2,6 +2,8 @@
 
 import threading
 import weakref
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ NEVER = 600
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 @pytest.mark.parametrize("n_tasks", [0, 1, 2, 40])
-def test_every_task_is_done_once(n_jobs, n_tasks):
+def test_every_task_is_done_once(n_jobs: int, n_tasks: int) -> None:
     done: list[int] = []
     with Threads(n_jobs) as threads:
         for _ in range(3):
@@ -22,7 +24,7 @@ def test_every_task_is_done_once(n_jobs, n_tasks):
             assert sorted(done) == list(range(n_tasks))
 
 
-def test_the_caller_works_beside_the_others():
+def test_the_caller_works_beside_the_others() -> None:
     together = threading.Barrier(3, timeout=NEVER)
     seen = set()
 
@@ -41,10 +43,12 @@ class Task:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
-def test_a_failure_is_heard_and_nothing_more_begun(n_jobs):
-    begun, done, dropped = [], [], threading.Event()
+def test_a_failure_is_heard_and_nothing_more_begun(n_jobs: int) -> None:
+    begun: list[Any] = []
+    done: list[Any] = []
+    dropped = threading.Event()
 
-    def tasks():
+    def tasks() -> Iterator[tuple[Any, ...]]:
         yield from ((k, None) for k in range(999))
         last = Task()
         weakref.finalize(last, dropped.set)
@@ -66,7 +70,7 @@ def test_a_failure_is_heard_and_nothing_more_begun(n_jobs):
     assert 4 <= len(begun) <= 3 + n_jobs
 
 
-def test_two_callers_do_not_wait_for_each_other():
+def test_two_callers_do_not_wait_for_each_other() -> None:
     release, inside = threading.Event(), threading.Event()
     threads = Threads(2)
 

@@ -6,10 +6,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import crank
+from tests.narrowing import of
 
 PACKAGE = Path(crank.__file__).parent
 ROOT = Path(__file__).parents[1]
@@ -101,6 +103,31 @@ def test_every_package_of_the_layout_exists() -> None:
     assert there - {"__init__", "__main__"} == set(LAYERS)
 
 
+def test_the_picture_of_the_architecture_is_the_tree_of_files() -> None:
+    """In the order of the layers, with every package below them."""
+    page = (ROOT / "docs/design/architecture.md").read_text(encoding="utf-8")
+    picture = page.split("```text\n")[1].split("```")[0]
+    shown, above = [], ""
+    for branch, name, line in re.findall(r"^(.*[├└]── )(\S+)  +(\S.*)$", picture, re.MULTILINE):
+        above = name if len(branch) == 4 else above
+        shown.append(name if len(branch) == 4 else above + name)
+        assert line
+    packages = (p.parent.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("*/__init__.py"))
+    modules = {p.name for p in PACKAGE.glob("[!_]*.py")}
+    assert set(shown) == {f"{name}/" for name in packages} | modules
+    tops = [name.removesuffix("/").removesuffix(".py") for name in shown if name.count("/") < 2]
+    in_order = [name for name in tops if "/" not in name]
+    assert in_order == [name for name in LAYERS if name != "_version"]
+
+
+def test_the_guide_of_contributors_names_every_layer_in_order() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = guide.split("| part of the path | packages |\n")[1].split("\n\n")[0]
+    named = [name for name in re.findall(r"`(\w+)/?`", table) if name in LAYERS]
+    assert sorted(named, key=LAYERS.index) == named
+    assert {*LAYERS} - {*named} == {"_version"}
+
+
 def test_import_crank_loads_nothing_heavy() -> None:
     code = "import sys, crank; print(*sys.modules)"
     loaded = subprocess.run(
@@ -114,7 +141,7 @@ def test_every_public_name_resolves() -> None:
         assert getattr(crank, name) is not None
 
 
-def touched_when_loaded(node: ast.AST):
+def touched_when_loaded(node: ast.AST) -> Iterator[Any]:
     """All that runs when a module is imported: everything but the bodies of functions."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -142,7 +169,7 @@ def posix_only(source: str) -> list[str]:
     return found
 
 
-def test_the_search_for_posix_finds_what_runs_on_import_and_nothing_else():
+def test_the_search_for_posix_finds_what_runs_on_import_and_nothing_else() -> None:
     assert posix_only("import os, fcntl\nfrom signal import SIGHUP") == ["fcntl", "signal.SIGHUP"]
     assert posix_only("class A:\n    n = os.fork()") == ["os.fork"]
     assert posix_only("def f(n=os.getuid()):\n    import resource") == ["os.getuid"]
@@ -150,7 +177,7 @@ def test_the_search_for_posix_finds_what_runs_on_import_and_nothing_else():
 
 
 @pytest.mark.parametrize("folder", ["crank", "tests", "benchmarks", "examples"])
-def test_nothing_posix_only_is_touched_on_import(folder):
+def test_nothing_posix_only_is_touched_on_import(folder: str) -> None:
     found = {
         str(path.relative_to(ROOT)): names
         for path in sorted((ROOT / folder).rglob("*.py"))
@@ -159,14 +186,14 @@ def test_nothing_posix_only_is_touched_on_import(folder):
     assert not found
 
 
-def test_only_compiled_functions_are_left_out_of_coverage():
+def test_only_compiled_functions_are_left_out_of_coverage() -> None:
     """Those handed to `kernel_for` say so beside their def; ``@kernel`` needs no word."""
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         marked = set(re.findall(r"^def (\w+)\(  # compiled$", text, re.MULTILINE))
         calls = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call)]
         compiled = {
-            n.args[1].id
+            of(ast.Name, n.args[1]).id
             for n in calls
             if isinstance(n.func, ast.Name) and n.func.id == "kernel_for"
         }
@@ -177,7 +204,7 @@ def test_only_compiled_functions_are_left_out_of_coverage():
 CHANCE = r"\bdeadline=|\btime\.(sleep|time|monotonic|perf_counter)\b|\bdefault_rng\(\)"
 
 
-def test_no_test_depends_on_chance_or_on_the_machines_speed():
+def test_no_test_depends_on_chance_or_on_the_machines_speed() -> None:
     """One Hypothesis profile serves all, in conftest.py; no test sleeps, none times."""
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         if path.name not in ("conftest.py", "test_layout.py"):

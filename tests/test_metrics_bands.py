@@ -1,22 +1,28 @@
+from collections.abc import Callable
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
 from crank.errors import DataError, OptionError
 from crank.metrics import auc_profile, concordance, iroc_band, iroc_curve, profile_band
+from crank.metrics.profile import Weighting
 
 
 @pytest.fixture
-def sample():
+def sample() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     s = rng.normal(size=150)
     return (s + rng.normal(size=150)).round(1), s.round(1), rng.random(150) + 0.1
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_profile_band_is_the_profile_with_the_error_of_each_bipartite_problem(sample, weighted):
+def test_profile_band_is_the_profile_with_the_error_of_each_bipartite_problem(
+    sample: tuple[np.ndarray, np.ndarray, np.ndarray], weighted: bool
+) -> None:
     """At a fixed threshold the AUC is d_τ of the binary response, whose error is R's."""
-    y, s, w = sample
-    w = w if weighted else None
+    y, s, mass = sample
+    w = mass if weighted else None
     band, profile = profile_band(y, s, points=10**6, weights=w), auc_profile(y, s, weights=w)
     assert band.threshold.tolist() == profile.threshold.tolist()
     np.testing.assert_array_equal(band.auc, profile.auc)
@@ -36,7 +42,9 @@ def test_profile_band_is_the_profile_with_the_error_of_each_bipartite_problem(sa
             assert band.high[at] == pytest.approx(binary.ci_high, abs=1e-12)
 
 
-def test_profile_band_takes_thresholds_spread_over_the_distribution(sample):
+def test_profile_band_takes_thresholds_spread_over_the_distribution(
+    sample: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
     y, s, _ = sample
     band = profile_band(y, s, points=9, alpha=0.1)
     assert len(band.threshold) == 9
@@ -48,7 +56,7 @@ def test_profile_band_takes_thresholds_spread_over_the_distribution(sample):
     assert band.to_frame().columns.tolist() == names
 
 
-def test_profile_band_of_a_perfect_score_is_not_a_line():
+def test_profile_band_of_a_perfect_score_is_not_a_line() -> None:
     band = profile_band(np.arange(20), np.arange(20), points=3)
     assert band.auc.tolist() == [1.0, 1.0, 1.0]
     assert (band.low < 1.0).all()
@@ -56,9 +64,11 @@ def test_profile_band_of_a_perfect_score_is_not_a_line():
 
 
 @pytest.mark.parametrize("weighting", ["triple", "uniform"])
-def test_iroc_band_surrounds_the_curve(sample, weighting):
+def test_iroc_band_surrounds_the_curve(
+    sample: tuple[np.ndarray, np.ndarray, np.ndarray], weighting: Weighting
+) -> None:
     y, s, w = sample
-    options = {"weighting": weighting, "grid": 10, "weights": w}
+    options: dict[str, Any] = {"weighting": weighting, "grid": 10, "weights": w}
     band = iroc_band(y, s, n_boot=100, random_state=0, **options)
     curve = iroc_curve(y, s, **options)
     assert band.alpha.tolist() == curve.alpha.tolist()
@@ -71,7 +81,9 @@ def test_iroc_band_surrounds_the_curve(sample, weighting):
     assert band.to_frame().columns.tolist() == ["alpha", "iroc", "low", "high"]
 
 
-def test_iroc_band_depends_on_the_seed_alone(sample):
+def test_iroc_band_depends_on_the_seed_alone(
+    sample: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
     y, s, _ = sample
     first, again, other = (
         iroc_band(y, s, grid=5, n_boot=20, random_state=seed) for seed in (1, 1, 2)
@@ -81,9 +93,11 @@ def test_iroc_band_depends_on_the_seed_alone(sample):
     assert first.low.tolist() != other.low.tolist()
 
 
-def test_iroc_band_narrows_with_more_rows_and_less_confidence(sample):
+def test_iroc_band_narrows_with_more_rows_and_less_confidence(
+    sample: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
     y, s, _ = sample
-    options = {"grid": 5, "n_boot": 200, "random_state": 3}
+    options: dict[str, Any] = {"grid": 5, "n_boot": 200, "random_state": 3}
     wide = iroc_band(y, s, **options)
     for narrow in (
         iroc_band(np.tile(y, 4), np.tile(s, 4), **options),
@@ -93,7 +107,7 @@ def test_iroc_band_narrows_with_more_rows_and_less_confidence(sample):
         assert (ratio < 0.8).all()
 
 
-def test_bands_of_the_smallest_sample():
+def test_bands_of_the_smallest_sample() -> None:
     assert iroc_band([1, 2, 3], [1, 2, 3], grid=2, n_boot=5, random_state=0).iroc[1] == 1.0
     assert profile_band([1, 2, 3], [1, 2, 3]).auc.tolist() == [1.0]
 
@@ -104,10 +118,16 @@ def test_bands_of_the_smallest_sample():
         (lambda: profile_band([1, 2, 3], [1, 2, 3], points=0), OptionError, "points must be"),
         (lambda: profile_band([1, 2, 3], [1, 2, 3], alpha=2), OptionError, "alpha must be"),
         (lambda: iroc_band([1, 2, 3], [1, 2, 3], n_boot=0), OptionError, "n_boot must be"),
-        (lambda: iroc_band([1, 2, 3], [1, 2, 3], weighting="x"), OptionError, "weighting must"),
+        (
+            lambda: iroc_band([1, 2, 3], [1, 2, 3], weighting=cast(Any, "x")),
+            OptionError,
+            "weighting must",
+        ),
         (lambda: iroc_band([1, 2, 2], [1, 2, 3]), DataError, "at least 3"),
     ],
 )
-def test_bad_arguments_are_named(call, error, message):
+def test_bad_arguments_are_named(
+    call: Callable[..., Any], error: type[OptionError], message: str
+) -> None:
     with pytest.raises(error, match=message):
         call()

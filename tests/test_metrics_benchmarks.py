@@ -1,21 +1,25 @@
 import importlib.util
 from pathlib import Path
+from types import ModuleType
+
+from tests.narrowing import present
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", BENCHMARKS / f"{name}.py")
+def load(name: str) -> ModuleType:
+    path = BENCHMARKS / f"{name}.py"
+    spec = present(importlib.util.spec_from_file_location(f"benchmark_{name}", path))
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    present(spec.loader).exec_module(module)
     return module
 
 
-def table_rows(text):
+def table_rows(text: str) -> list[list[str]]:
     return [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("|")]
 
 
-def test_metrics_benchmark_reports_every_metric_and_order():
+def test_metrics_benchmark_reports_every_metric_and_order() -> None:
     text = load("metrics").report([50, 60], curve=80, grid=5, repeat=1)
     names = [row[0].strip() for row in table_rows(text)]
     for name in ("kendall", "iauc", "auc_profile", "concordance"):
@@ -24,7 +28,7 @@ def test_metrics_benchmark_reports_every_metric_and_order():
     assert "swinging weights" in names
 
 
-def test_coverage_benchmark_reports_rates():
+def test_coverage_benchmark_reports_rates() -> None:
     module = load("interval_coverage")
     rows = table_rows(module.report(draws=4, sizes=[20], truth_rows=500))
     rates = [float(cell) for row in rows for cell in row[2:] if cell.strip()[:2] in ("0.", "1.")]
@@ -32,7 +36,7 @@ def test_coverage_benchmark_reports_rates():
     assert all(0.0 <= rate <= 1.0 for rate in rates)
 
 
-def test_crossvalidation_benchmark_reports_every_cell():
+def test_crossvalidation_benchmark_reports_every_cell() -> None:
     module = load("crossvalidation")
     rows = table_rows(module.report(fits=1, sizes=[30], new_rows=200))[2:]
     assert len(rows) == 9 * 2 + 6

@@ -1,5 +1,6 @@
 """Weights many decades apart: exact fractions are the oracle."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -15,28 +16,34 @@ rows = st.lists(
 )
 
 
-def credit(low, high):
+def credit(low: np.int64, high: np.int64) -> Fraction:
     return Fraction(1) if low < high else Fraction(1, 2) if low == high else Fraction(0)
 
 
-def exact_sums(y, s, w):
+def total(terms: Iterable[Fraction]) -> Fraction:
+    return sum(terms, Fraction(0))
+
+
+def exact_sums(
+    y: np.ndarray, s: np.ndarray, w: np.ndarray
+) -> tuple[Fraction, Fraction, list[tuple[Fraction, Fraction, Fraction]]]:
     """Concordant and all pairs, then concordant and all pairs around each inner value of y."""
-    w, n = [Fraction(float(x)) for x in w], range(len(y))
+    m, n = [Fraction(float(x)) for x in w], range(len(y))
     pairs = [(i, k) for i in n for k in n if y[i] < y[k]]
-    part = sum(w[i] * w[k] * credit(s[i], s[k]) for i, k in pairs)
-    whole = sum(w[i] * w[k] for i, k in pairs)
+    part = total(m[i] * m[k] * credit(s[i], s[k]) for i, k in pairs)
+    whole = total(m[i] * m[k] for i, k in pairs)
     profile = []
     for t in sorted(set(y))[1:-1]:
         around = [(i, k) for i, k in pairs if y[i] < t < y[k]]
-        won = sum(w[i] * w[k] * credit(s[i], s[k]) for i, k in around)
-        everything = sum(w[i] * w[k] for i, k in around)
-        profile.append((won, everything, sum(w[j] for j in n if y[j] == t)))
+        won = total(m[i] * m[k] * credit(s[i], s[k]) for i, k in around)
+        everything = total(m[i] * m[k] for i, k in around)
+        profile.append((won, everything, total(m[j] for j in n if y[j] == t)))
     return part, whole, profile
 
 
 @settings(max_examples=50)
 @given(rows)
-def test_figures_keep_their_digits(data):
+def test_figures_keep_their_digits(data: list[tuple[int, int, float]]) -> None:
     y, s, power = map(np.array, zip(*data, strict=True))
     w = 10.0**power
     if len(set(y)) < 3:
@@ -54,7 +61,9 @@ def test_figures_keep_their_digits(data):
 
 @settings(max_examples=25)
 @given(rows)
-def test_influences_are_derivatives_however_small_the_weight(data):
+def test_influences_are_derivatives_however_small_the_weight(
+    data: list[tuple[int, int, float]],
+) -> None:
     y, s, power = map(np.array, zip(*data, strict=True))
     w = 10.0**power
     if len(set(y)) < 3:
@@ -68,8 +77,8 @@ def test_influences_are_derivatives_however_small_the_weight(data):
             for weights in (w, changed):
                 part, whole, profile = exact_sums(y, s, weights)
                 if metric == "iauc":
-                    part = sum(a * m for a, _, m in profile)
-                    whole = sum(b * m for _, b, m in profile)
+                    part = total(a * m for a, _, m in profile)
+                    whole = total(b * m for _, b, m in profile)
                 ratios.append((part, whole))
             (a0, b0), (a1, b1) = ratios
             derivative = ((a1 - a0) - a0 / b0 * (b1 - b0)) / b0
@@ -78,7 +87,9 @@ def test_influences_are_derivatives_however_small_the_weight(data):
 
 @pytest.mark.parametrize("few", [1, 8, 1000])
 @pytest.mark.parametrize("digits", [0, 1, 9])
-def test_halving_and_pair_by_pair_agree_with_whole_weights(monkeypatch, few, digits):
+def test_halving_and_pair_by_pair_agree_with_whole_weights(
+    monkeypatch: pytest.MonkeyPatch, few: int, digits: int
+) -> None:
     monkeypatch.setattr(direct, "FEW_ROWS", few)
     rng = np.random.default_rng(0)
     s = rng.normal(size=150)
@@ -100,7 +111,7 @@ def test_halving_and_pair_by_pair_agree_with_whole_weights(monkeypatch, few, dig
         assert found.around[t] == pytest.approx(naive, rel=1e-12)
 
 
-def test_a_row_that_outweighs_all_others_does_not_drown_them():
+def test_a_row_that_outweighs_all_others_does_not_drown_them() -> None:
     assert kendall([1, 0, 2], [1, 0, 0], weights=[1, 1e-16, 3e-16]) == pytest.approx(0.25)
     rng = np.random.default_rng(1)
     y, s = rng.normal(size=400), rng.normal(size=400)
@@ -114,7 +125,7 @@ def test_a_row_that_outweighs_all_others_does_not_drown_them():
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e290])
-def test_the_scale_of_wide_weights_does_not_matter(scale):
+def test_the_scale_of_wide_weights_does_not_matter(scale: float) -> None:
     rng = np.random.default_rng(2)
     y, s, w = rng.normal(size=60), rng.normal(size=60), 10.0 ** rng.uniform(-8, 8, 60)
     for weighting in ("triple", "uniform"):
@@ -124,7 +135,7 @@ def test_the_scale_of_wide_weights_does_not_matter(scale):
             assert getattr(found, part) == pytest.approx(getattr(expected, part), rel=1e-9)
 
 
-def test_the_widest_weights_have_finite_figures():
+def test_the_widest_weights_have_finite_figures() -> None:
     y, s = np.arange(6.0), np.array([0.0, 2, 1, 3, 5, 4])
     w = [1e300, 1e-300, 1.0, 1e-5, 1e200, 1e-200]
     for weighting in ("triple", "uniform"):

@@ -16,7 +16,9 @@ rows = st.lists(
 )
 
 
-def check(y, leaf, weight, tolerance=1e-12):
+def check(
+    y: np.ndarray, leaf: np.ndarray, weight: np.ndarray | None, tolerance: float = 1e-12
+) -> None:
     """Compare with the general way, d_τ and IAUC."""
     ranks = rank(y, weight)
     names = ["kendall", "iauc"] if len(np.unique(y)) > 2 else ["kendall"]
@@ -32,7 +34,9 @@ def check(y, leaf, weight, tolerance=1e-12):
 
 
 @given(rows, st.booleans())
-def test_equals_the_general_way_with_ties_and_weights(data, weighted):
+def test_equals_the_general_way_with_ties_and_weights(
+    data: list[tuple[int, int, int]], weighted: bool
+) -> None:
     y, leaf, weight = (np.array(part, dtype=float) for part in zip(*data, strict=True))
     if len(set(y)) >= 2:
         check(y, leaf, weight if weighted else None)
@@ -42,8 +46,8 @@ def test_equals_the_general_way_with_ties_and_weights(data, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("digits", [0, 9])
 def test_equals_the_general_way_block_by_block_and_compiled(
-    monkeypatch, compiled, weighted, digits
-):
+    monkeypatch: pytest.MonkeyPatch, compiled: bool, weighted: bool, digits: int
+) -> None:
     monkeypatch.setattr(leaves, "COMPILED_FROM", 0 if compiled else 10**9)
     monkeypatch.setattr(leaves, "BLOCK_CELLS", 100)
     rng = np.random.default_rng(0)
@@ -54,13 +58,15 @@ def test_equals_the_general_way_block_by_block_and_compiled(
 
 
 @pytest.mark.parametrize("limit", ["MOST_LEAVES", "WIDEST"])
-def test_many_leaves_and_wide_weights_go_the_general_way(monkeypatch, limit):
+def test_many_leaves_and_wide_weights_go_the_general_way(
+    monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
     monkeypatch.setattr(grouped, limit, 0)
     rng = np.random.default_rng(1)
     check(rng.normal(size=30), rng.integers(0, 4, 30), rng.random(30))
 
 
-def test_one_leaf_is_one_half():
+def test_one_leaf_is_one_half() -> None:
     found = leaf_concordance(rank(np.arange(9.0)), np.zeros(9, dtype=int), [IAUC, KENDALL])
     assert [part.estimate for part in found] == [0.5, 0.5]
     assert [part.se for part in found] == [0.0, 0.0]

@@ -10,7 +10,7 @@ small = st.integers(0, 6)
 rows = st.lists(st.tuples(small, small, st.integers(0, 4)), min_size=2, max_size=25)
 
 
-def naive(y, s, w):
+def naive(y: np.ndarray, s: np.ndarray, w: np.ndarray) -> float:
     """The weighted sum over all ordered pairs, by the definition."""
     concordant = pairs = 0.0
     for i in range(len(y)):
@@ -22,21 +22,21 @@ def naive(y, s, w):
 
 
 @given(rows)
-def test_equals_the_naive_sum_with_ties_and_weights(data):
+def test_equals_the_naive_sum_with_ties_and_weights(data: list[tuple[int, int, int]]) -> None:
     y, s, w = map(np.array, zip(*data, strict=True))
     if len(set(y[w > 0])) < 2:
         return
     assert kendall(y, s, weights=w) == pytest.approx(naive(y, s, w), abs=1e-14)
 
 
-def test_equals_scipy_when_nothing_ties():
+def test_equals_scipy_when_nothing_ties() -> None:
     rng = np.random.default_rng(0)
     s = rng.normal(size=500)
     y = s + rng.normal(size=500)
     assert kendall(y, s) == pytest.approx((1 + stats.kendalltau(y, s).statistic) / 2, abs=1e-15)
 
 
-def test_reversed_scores_0_perfect_1_constant_one_half():
+def test_reversed_scores_0_perfect_1_constant_one_half() -> None:
     y = np.random.default_rng(1).normal(size=101)
     for w in (None, np.random.default_rng(2).random(101)):
         assert kendall(y, -y, weights=w) == 0.0
@@ -44,12 +44,12 @@ def test_reversed_scores_0_perfect_1_constant_one_half():
         assert kendall(y, np.zeros(101), weights=w) == 0.5
 
 
-def test_random_scores_are_near_one_half():
+def test_random_scores_are_near_one_half() -> None:
     rng = np.random.default_rng(3)
     assert kendall(rng.normal(size=4000), rng.normal(size=4000)) == pytest.approx(0.5, abs=0.02)
 
 
-def test_binary_y_gives_the_auc():
+def test_binary_y_gives_the_auc() -> None:
     rng = np.random.default_rng(4)
     y, s = rng.integers(0, 2, 80), rng.normal(size=80).round(1)
     u = stats.mannwhitneyu(s[y == 1], s[y == 0]).statistic
@@ -57,7 +57,9 @@ def test_binary_y_gives_the_auc():
 
 
 @given(rows)
-def test_increasing_transforms_change_no_bit_and_reversal_mirrors(data):
+def test_increasing_transforms_change_no_bit_and_reversal_mirrors(
+    data: list[tuple[int, int, int]],
+) -> None:
     y, s, w = map(np.array, zip(*data, strict=True))
     if len(set(y[w > 0])) < 2:
         return
@@ -67,14 +69,14 @@ def test_increasing_transforms_change_no_bit_and_reversal_mirrors(data):
 
 
 @given(rows)
-def test_a_weight_is_a_number_of_copies(data):
+def test_a_weight_is_a_number_of_copies(data: list[tuple[int, int, int]]) -> None:
     y, s, w = map(np.array, zip(*data, strict=True))
     if len(set(y[w > 0])) < 2:
         return
     assert kendall(y, s, weights=w) == kendall(np.repeat(y, w), np.repeat(s, w))
 
 
-def test_weights_count_by_their_proportions_alone():
+def test_weights_count_by_their_proportions_alone() -> None:
     rng = np.random.default_rng(5)
     y, s, w = rng.normal(size=50), rng.normal(size=50), rng.integers(1, 5, 50)
     for factor in (0.1, 7.0, 2.0**-30, 1e30):

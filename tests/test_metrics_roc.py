@@ -1,6 +1,8 @@
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +13,14 @@ import crank.metrics.roc as roc
 from crank.errors import OptionError
 from crank.kernels.compiler import numba_works
 from crank.metrics import iauc, iroc_curve
+from crank.metrics.profile import Weighting
 
 small = st.integers(0, 6)
 rows = st.lists(st.tuples(small, small, st.integers(0, 4)), min_size=3, max_size=25)
 WEIGHTINGS = ["triple", "uniform"]
 
 
-def samples():
+def samples() -> Iterator[tuple[Any, ...]]:
     """Small samples with and without ties in y, in s, and with every kind of weight."""
     rng = np.random.default_rng(0)
     for digits_y in (0, 1, 9):
@@ -28,7 +31,7 @@ def samples():
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_area_through_all_vertices_is_the_matching_iauc(weighting):
+def test_area_through_all_vertices_is_the_matching_iauc(weighting: Weighting) -> None:
     for y, s, w in samples():
         curve = iroc_curve(y, s, weighting=weighting, weights=w)
         expected = iauc(y, s, weighting=weighting, weights=w)
@@ -38,7 +41,7 @@ def test_area_through_all_vertices_is_the_matching_iauc(weighting):
         assert curve.area == pytest.approx(expected, abs=1e-13)
 
 
-def test_area_is_exact_at_the_largest_size_that_takes_all_vertices():
+def test_area_is_exact_at_the_largest_size_that_takes_all_vertices() -> None:
     rng = np.random.default_rng(1)
     s = rng.normal(size=1000)
     for y, w in ((s + rng.normal(size=1000), None), (s - rng.random(1000), rng.random(1000))):
@@ -50,7 +53,7 @@ def test_area_is_exact_at_the_largest_size_that_takes_all_vertices():
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("grid", [None, 1, 10, 33])
-def test_curves_start_at_0_end_at_1_and_never_fall(weighting, grid):
+def test_curves_start_at_0_end_at_1_and_never_fall(weighting: Weighting, grid: int | None) -> None:
     for y, s, w in samples():
         curve = iroc_curve(y, s, weighting=weighting, grid=grid, weights=w)
         assert (curve.alpha[0], curve.iroc[0]) == (0.0, 0.0)
@@ -60,11 +63,13 @@ def test_curves_start_at_0_end_at_1_and_never_fall(weighting, grid):
 
 
 @given(rows, st.sampled_from(WEIGHTINGS), st.sampled_from([None, 7]))
-def test_increasing_transforms_change_no_bit(data, weighting, grid):
+def test_increasing_transforms_change_no_bit(
+    data: list[tuple[int, int, int]], weighting: Weighting, grid: int | None
+) -> None:
     y, s, w = map(np.array, zip(*data, strict=True))
     if len(set(y[w > 0])) < 3:
         return
-    options = {"weighting": weighting, "grid": grid, "weights": w}
+    options: dict[str, Any] = {"weighting": weighting, "grid": grid, "weights": w}
     curve = iroc_curve(y, s, **options)
     moved = iroc_curve(np.exp(y / 2.0), s**3 - 9.0, **options)
     assert moved.alpha.tolist() == curve.alpha.tolist()
@@ -72,7 +77,7 @@ def test_increasing_transforms_change_no_bit(data, weighting, grid):
     assert moved.iauc == curve.iauc
 
 
-def test_reversing_y_and_s_reflects_the_curve_in_the_antidiagonal():
+def test_reversing_y_and_s_reflects_the_curve_in_the_antidiagonal() -> None:
     rng = np.random.default_rng(2)
     y, s = rng.integers(0, 9, 60), rng.integers(0, 5, 60)
     curve = iroc_curve(y, s, weighting="uniform")
@@ -82,20 +87,22 @@ def test_reversing_y_and_s_reflects_the_curve_in_the_antidiagonal():
 
 @pytest.mark.parametrize("grid", [None, 20])
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_a_perfect_score_climbs_at_once_and_is_concave(weighting, grid):
+def test_a_perfect_score_climbs_at_once_and_is_concave(
+    weighting: Weighting, grid: int | None
+) -> None:
     y = np.random.default_rng(3).normal(size=50)
     curve = iroc_curve(y, y, weighting=weighting, grid=grid)
     assert curve.area == pytest.approx(1.0, abs=1e-15)
     assert curve.iroc[1:].tolist() == [1.0] * (len(curve.iroc) - 1)
 
 
-def test_a_constant_score_is_the_diagonal():
+def test_a_constant_score_is_the_diagonal() -> None:
     curve = iroc_curve(np.arange(30), np.zeros(30), grid=10)
     np.testing.assert_allclose(curve.iroc, curve.alpha, atol=1e-15)
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_a_grid_lies_on_the_exact_curve_and_its_area_converges(weighting):
+def test_a_grid_lies_on_the_exact_curve_and_its_area_converges(weighting: Weighting) -> None:
     rng = np.random.default_rng(4)
     s = rng.normal(size=200)
     y = s + rng.normal(size=200)
@@ -112,7 +119,7 @@ def test_a_grid_lies_on_the_exact_curve_and_its_area_converges(weighting):
     assert errors[2] < errors[0]
 
 
-def test_equal_weights_of_any_size_change_no_bit():
+def test_equal_weights_of_any_size_change_no_bit() -> None:
     rng = np.random.default_rng(5)
     y, s = rng.normal(size=80), rng.normal(size=80).round(1)
     plain = iroc_curve(y, s, grid=16)
@@ -121,7 +128,7 @@ def test_equal_weights_of_any_size_change_no_bit():
         assert weighted.iroc.tolist() == plain.iroc.tolist()
 
 
-def test_large_data_gets_a_grid_by_default_and_few_scores_keep_all_vertices():
+def test_large_data_gets_a_grid_by_default_and_few_scores_keep_all_vertices() -> None:
     rng = np.random.default_rng(6)
     s = rng.normal(size=3000)
     y = s + rng.normal(size=3000)
@@ -131,7 +138,9 @@ def test_large_data_gets_a_grid_by_default_and_few_scores_keep_all_vertices():
     assert leaves.area == pytest.approx(leaves.iauc, abs=1e-12)
 
 
-def test_the_compiled_kernel_serves_large_work_with_the_same_numbers(monkeypatch):
+def test_the_compiled_kernel_serves_large_work_with_the_same_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rng = np.random.default_rng(7)
     s = rng.normal(size=400)
     y, w = s + rng.normal(size=400), rng.random(400)
@@ -142,7 +151,9 @@ def test_the_compiled_kernel_serves_large_work_with_the_same_numbers(monkeypatch
     )
 
 
-def test_without_numba_numpy_serves_any_size_with_one_warning(monkeypatch):
+def test_without_numba_numpy_serves_any_size_with_one_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(roc, "COMPILED_WORK", 1)
     monkeypatch.delitem(sys.modules, "crank.kernels.compiled_roc", raising=False)
     monkeypatch.delattr("crank.kernels.compiled_roc", raising=False)
@@ -160,7 +171,7 @@ def test_without_numba_numpy_serves_any_size_with_one_warning(monkeypatch):
         numba_works.cache_clear()
 
 
-def test_small_data_loads_neither_numba_nor_other_heavy_packages():
+def test_small_data_loads_neither_numba_nor_other_heavy_packages() -> None:
     code = (
         "import sys, numpy as np, crank.metrics as m\n"
         "y = np.arange(2000.0); s = np.sin(y)\n"
@@ -174,16 +185,17 @@ def test_small_data_loads_neither_numba_nor_other_heavy_packages():
 
 
 @pytest.mark.parametrize("grid", [0, -1, 2.5, "10", True])
-def test_a_grid_must_be_a_positive_whole_number(grid):
+def test_a_grid_must_be_a_positive_whole_number(grid: Any) -> None:
     with pytest.raises(OptionError, match=r"grid must be a whole number .* Got "):
         iroc_curve([1, 2, 3], [1, 2, 3], grid=grid)
 
 
-def test_numpy_integers_are_whole_numbers():
-    assert iroc_curve([1, 2, 3], [1, 2, 3], grid=np.int32(4)).grid == 4
+def test_numpy_integers_are_whole_numbers() -> None:
+    four: Any = np.int32(4)
+    assert iroc_curve([1, 2, 3], [1, 2, 3], grid=four).grid == 4
 
 
-def test_curve_as_a_frame():
+def test_curve_as_a_frame() -> None:
     frame = iroc_curve([1, 2, 3], [1, 2, 3], grid=2).to_frame()
     assert frame.columns.tolist() == ["alpha", "iroc"]
     assert len(frame) == 4

@@ -1,4 +1,5 @@
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +17,13 @@ from crank.metrics import get_scorer, iauc, kendall, scorer_names
 
 
 @pytest.fixture
-def data():
+def data() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     return X, X @ [1.0, -2.0, 0.5] + rng.normal(size=120)
 
 
-def test_names_lead_to_the_metrics(data):
+def test_names_lead_to_the_metrics(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     model = LinearRegression().fit(X, y)
     s, w = model.predict(X), np.arange(120.0)
@@ -33,7 +34,9 @@ def test_names_lead_to_the_metrics(data):
     assert scorer_names() == ["iauc", "iauc_uniform", "kendall"]
 
 
-def test_scorers_serve_cross_validation_and_grid_search(data):
+def test_scorers_serve_cross_validation_and_grid_search(
+    data: tuple[np.ndarray, np.ndarray],
+) -> None:
     X, y = data
     model = make_pipeline(StandardScaler(), DecisionTreeRegressor(random_state=0))
     scores = cross_val_score(model, X, y, scoring=get_scorer("iauc"), cv=3)
@@ -50,18 +53,18 @@ def test_scorers_serve_cross_validation_and_grid_search(data):
     assert search.best_params_ == {"max_depth": 4}
 
 
-def test_a_constant_prediction_scores_one_half(data):
+def test_a_constant_prediction_scores_one_half(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     assert get_scorer("iauc")(DummyRegressor().fit(X, y), X, y) == 0.5
 
 
-def test_a_column_of_predictions_is_a_score(data):
+def test_a_column_of_predictions_is_a_score(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     model = LinearRegression().fit(X, y[:, np.newaxis])
     assert get_scorer("kendall")(model, X, y) == kendall(y, model.predict(X)[:, 0])
 
 
-def test_classifiers_rank_by_decision_or_probability(data):
+def test_classifiers_rank_by_decision_or_probability(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     label = y > 0
     logistic, bayes = LogisticRegression().fit(X, label), GaussianNB().fit(X, label)
@@ -73,13 +76,13 @@ def test_classifiers_rank_by_decision_or_probability(data):
         assert scorer(model, X, y) == kendall(y, model.predict(X))
 
 
-def test_scorers_survive_pickling_and_compare_equal():
+def test_scorers_survive_pickling_and_compare_equal() -> None:
     scorer = get_scorer("iauc")
     assert pickle.loads(pickle.dumps(scorer)) == scorer
     assert repr(scorer) == "MetricScorer(name='iauc')"
 
 
-def test_pandas_in_any_index_order(data):
+def test_pandas_in_any_index_order(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     frame = pd.DataFrame(X, columns=list("abc"), index=np.arange(120)[::-1])
     model = LinearRegression().fit(frame, y)
@@ -88,6 +91,6 @@ def test_pandas_in_any_index_order(data):
 
 
 @pytest.mark.parametrize("name", ["auc", "Iauc", None])
-def test_an_unknown_name_lists_the_known_ones(name):
+def test_an_unknown_name_lists_the_known_ones(name: Any) -> None:
     with pytest.raises(OptionError, match=r"no scorer named .*iauc, iauc_uniform, kendall"):
         get_scorer(name)

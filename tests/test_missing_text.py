@@ -79,8 +79,8 @@ def test_a_csv_file_means_the_same_to_json_and_onnx(
     frame.to_csv("x.csv", index=False)
     for model in ("m.json", "m.onnx"):
         assert main(["score", model, "x.csv", "-o", f"{model}.csv"]) == 0
-    scores = [pd.read_csv(f"{model}.csv")["score"] for model in ("m.json", "m.onnx")]
-    np.testing.assert_array_equal(*scores)
+    first, second = (pd.read_csv(f"{model}.csv")["score"] for model in ("m.json", "m.onnx"))
+    np.testing.assert_array_equal(first, second)
 
 
 def test_the_mark_itself_is_refused_as_a_text(frame: pd.DataFrame) -> None:

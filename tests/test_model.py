@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,11 +17,13 @@ FORMULA = "y ~ x1 + log(x2) + g"
 
 
 @pytest.fixture
-def model(toy):
+def model(toy: pd.DataFrame) -> crank.TreeModel:
     return crank.fit(toy, FORMULA, criterion="kendall", leaf_order="oriented")
 
 
-def test_pruning_by_hand_gives_a_new_model_and_leaves_the_old_one(toy, model):
+def test_pruning_by_hand_gives_a_new_model_and_leaves_the_old_one(
+    toy: pd.DataFrame, model: crank.TreeModel
+) -> None:
     before = model.predict(toy)
     small = model.prune(n_leaves=4)
     assert small.tree.n_leaves <= 4 < model.tree.n_leaves
@@ -30,7 +32,7 @@ def test_pruning_by_hand_gives_a_new_model_and_leaves_the_old_one(toy, model):
     assert "by hand to n_leaves = 4" in str(small.summary())
 
 
-def test_pruning_reaches_every_step_and_back(model):
+def test_pruning_reaches_every_step_and_back(model: crank.TreeModel) -> None:
     table = model.pruning_path()
     for alpha, n_leaves in zip(table["alpha"], table["n_leaves"], strict=True):
         assert model.prune(alpha=alpha).tree.n_leaves == n_leaves
@@ -42,12 +44,14 @@ def test_pruning_reaches_every_step_and_back(model):
 @pytest.mark.parametrize(
     "how", [{}, {"alpha": 0.1, "n_leaves": 3}, {"alpha": -1}, {"alpha": np.nan}, {"n_leaves": 0}]
 )
-def test_pruning_without_a_clear_wish_is_refused(model, how):
+def test_pruning_without_a_clear_wish_is_refused(
+    model: crank.TreeModel, how: dict[str, Any]
+) -> None:
     with pytest.raises(OptionError):
         model.prune(**how)
 
 
-def test_the_pruning_table_reads_like_rparts(model):
+def test_the_pruning_table_reads_like_rparts(model: crank.TreeModel) -> None:
     table = model.pruning_path()
     assert list(table) == ["alpha", "n_leaves", "training", "heldout", "se", "chosen"]
     assert all(a > b for a, b in itertools.pairwise(table["n_leaves"]))
@@ -60,7 +64,11 @@ def test_the_pruning_table_reads_like_rparts(model):
 
 @pytest.mark.parametrize("order", ["oriented", "rank"])
 @pytest.mark.parametrize("prune", ["cv", None])
-def test_figures_after_pruning_by_hand_are_those_of_the_model(toy, order, prune):
+def test_figures_after_pruning_by_hand_are_those_of_the_model(
+    toy: pd.DataFrame,
+    order: Literal["auto", "oriented", "rank"],
+    prune: Literal["cv", "1se"] | None,
+) -> None:
     m = crank.fit(toy, FORMULA, criterion="kendall", leaf_order=order, prune=prune)
     table = m.pruning_path()
     for k, n_leaves in enumerate(table["n_leaves"]):
@@ -74,7 +82,9 @@ def test_figures_after_pruning_by_hand_are_those_of_the_model(toy, order, prune)
 
 
 @pytest.mark.parametrize("order", ["oriented", "rank"])
-def test_importance_sums_to_the_trees_tau_and_iauc(toy, order):
+def test_importance_sums_to_the_trees_tau_and_iauc(
+    toy: pd.DataFrame, order: Literal["auto", "oriented", "rank"]
+) -> None:
     m = crank.fit(toy, FORMULA, criterion="kendall", leaf_order=order)
     score = m.predict(toy)
     tau = 2 * crank.metrics.kendall(toy["y"], score) - 1
@@ -87,28 +97,30 @@ def test_importance_sums_to_the_trees_tau_and_iauc(toy, order):
 
 
 @pytest.mark.parametrize("learner", ["logistic", "tree"])
-def test_importance_sums_for_learners_that_use_several_columns(toy, learner):
+def test_importance_sums_for_learners_that_use_several_columns(
+    toy: pd.DataFrame, learner: str
+) -> None:
     m = crank.fit(toy, FORMULA, learner=learner, prune=None, max_depth=3, leaf_order="oriented")
     tau = 2 * crank.metrics.kendall(toy["y"], m.predict(toy)) - 1
     assert m.importance("kendall")["importance"].sum() == pytest.approx(tau)
     assert set(m.importance()["term"]) == {"x1", "log(x2)", "g"}
 
 
-def test_rules_select_the_rows_of_their_leaves(toy):
+def test_rules_select_the_rows_of_their_leaves(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1 + x2", criterion="kendall")
     leaf = m.predict(toy, "leaf")
     for place, rule in zip(m.tidy()["leaf"], m.tidy()["rule"], strict=True):
         np.testing.assert_array_equal(toy.eval(rule), leaf == place)
 
 
-def test_rules_leave_out_what_a_later_condition_covers(toy):
+def test_rules_leave_out_what_a_later_condition_covers(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1", criterion="kendall", prune=None)
     for rule in m.tidy()["rule"]:
         assert rule.count("x1 >") <= 1
         assert rule.count("x1 <") <= 1
 
 
-def test_nodes_and_print_agree(model):
+def test_nodes_and_print_agree(model: crank.TreeModel) -> None:
     nodes = model.nodes()
     assert len(nodes) == len(model.tree.nodes)
     printed = [line for line in str(model).splitlines() if line.strip()[0:1].isdigit()]
@@ -121,7 +133,7 @@ def test_nodes_and_print_agree(model):
         assert children.sum() == by_number.loc[number, "n"]
 
 
-def test_glance_is_one_row_with_both_kinds_of_figures(model):
+def test_glance_is_one_row_with_both_kinds_of_figures(model: crank.TreeModel) -> None:
     row = model.glance()
     assert row.shape[0] == 1
     assert row["n_leaves"].item() == model.tree.n_leaves
@@ -129,7 +141,7 @@ def test_glance_is_one_row_with_both_kinds_of_figures(model):
     assert (row[["iauc_se", "kendall_se", "cv_iauc_se", "cv_kendall_se"]] > 0).all(axis=None)
 
 
-def test_the_path_of_a_row_ends_at_its_score(toy, model):
+def test_the_path_of_a_row_ends_at_its_score(toy: pd.DataFrame, model: crank.TreeModel) -> None:
     for at in (0, 17, 101):
         row = toy.iloc[[at]]
         path = model.path(row)
@@ -141,7 +153,9 @@ def test_the_path_of_a_row_ends_at_its_score(toy, model):
         model.path(toy.head(2))
 
 
-def test_augment_keeps_the_kind_of_frame_and_its_index(toy, model):
+def test_augment_keeps_the_kind_of_frame_and_its_index(
+    toy: pd.DataFrame, model: crank.TreeModel
+) -> None:
     shuffled = toy.sample(frac=1, random_state=0)
     out = model.augment(shuffled)
     assert out.index.equals(shuffled.index)
@@ -155,7 +169,7 @@ def test_augment_keeps_the_kind_of_frame_and_its_index(toy, model):
         model.augment({"x1": [0.0], "x2": [1.0], "g": ["a"]})
 
 
-def test_evaluate_is_the_metrics_on_new_rows(toy, model):
+def test_evaluate_is_the_metrics_on_new_rows(toy: pd.DataFrame, model: crank.TreeModel) -> None:
     table = model.evaluate(toy)
     expected = crank.metrics.concordance(toy["y"], model.predict(toy), metric="kendall")
     assert table.loc["kendall", "estimate"] == expected.estimate
@@ -169,7 +183,7 @@ def test_evaluate_is_the_metrics_on_new_rows(toy, model):
         model.evaluate(toy.drop(columns="y"))
 
 
-def test_quartiles_of_the_leaf_are_predictions(toy, model):
+def test_quartiles_of_the_leaf_are_predictions(toy: pd.DataFrame, model: crank.TreeModel) -> None:
     leaf = model.predict(toy, "leaf")
     table = model.tidy()
     for type, column in (("lower", "y_lower"), ("upper", "y_upper")):
@@ -178,12 +192,12 @@ def test_quartiles_of_the_leaf_are_predictions(toy, model):
     assert 0.4 < inside.mean() < 0.75
 
 
-def test_models_cannot_be_changed(model):
+def test_models_cannot_be_changed(model: crank.TreeModel) -> None:
     with pytest.raises(AttributeError):
-        model.tree = None
+        model.tree = None  # type: ignore[misc, assignment]
 
 
-def test_repr_is_one_line(model):
+def test_repr_is_one_line(model: crank.TreeModel) -> None:
     assert repr(model).startswith("<TreeModel 'y ~ x1 + log(x2) + g'")
     assert "\n" not in repr(model)
 

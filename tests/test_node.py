@@ -19,7 +19,7 @@ IMPATIENT = ["--fetch-retries=0", "--fetch-timeout=60000"]
 
 
 @pytest.fixture(scope="module")
-def folder(pytestconfig) -> Path:
+def folder(pytestconfig: pytest.Config) -> Path:
     """The example with its package installed; kept between runs in pytest's cache."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
@@ -79,7 +79,7 @@ CASES = [
 ]
 
 
-def test_node_gives_the_same_scores(folder, frame, tmp_path):
+def test_node_gives_the_same_scores(folder: Path, frame: pd.DataFrame, tmp_path: Path) -> None:
     """One test, so that tests running side by side do not install the package twice."""
     new = frame.drop(columns="price")
     new.loc[::19, "cut"] = "unseen"

@@ -1,5 +1,7 @@
 """Options: defaults are valid, everything else is refused with what, got, allowed."""
 
+from typing import Any
+
 import pytest
 
 from crank.errors import CrankError, OptionError
@@ -25,7 +27,7 @@ from crank.rankers.options import TreeOptions
         ("n_jobs", 0, "Use -1 for one thread a core."),
     ],
 )
-def test_a_value_that_is_not_allowed_is_refused(option, value, says):
+def test_a_value_that_is_not_allowed_is_refused(option: str, value: Any, says: str) -> None:
     with pytest.raises(OptionError) as error:
         TreeOptions(**{option: value})
     assert says in str(error.value)
@@ -33,11 +35,11 @@ def test_a_value_that_is_not_allowed_is_refused(option, value, says):
     assert isinstance(error.value, ValueError)
 
 
-def test_threads_are_resolved():
+def test_threads_are_resolved() -> None:
     assert TreeOptions(n_jobs=3).threads == 3
     assert TreeOptions(n_jobs=-1).threads >= 1
 
 
-def test_options_round_trip_as_plain_data():
+def test_options_round_trip_as_plain_data() -> None:
     options = TreeOptions(criterion="iauc", cv=5)
     assert TreeOptions(**options.to_dict()) == options

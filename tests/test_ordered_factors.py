@@ -1,5 +1,7 @@
 """Ordered factors: one cut along their levels, the same in text, files, ONNX and SQL."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -19,7 +21,7 @@ def sample(n: int = 240) -> pd.DataFrame:
     rng = np.random.default_rng(2)
     code = rng.integers(0, 4, n)
     y = np.array([0.0, 1.5, 1.4, 2.0])[code] + rng.normal(0, 0.3, n)
-    size = pd.Categorical.from_codes(code, SIZES, ordered=True)
+    size = pd.Categorical(np.array(SIZES)[code], SIZES, ordered=True)
     return pd.DataFrame({"size": size, "x": rng.normal(size=n), "y": y})
 
 
@@ -29,13 +31,13 @@ POLARS = pl.from_pandas(FRAME.astype({"size": str})).with_columns(
 )
 
 
-def design(formula: str, data=FRAME, *, native: bool = True) -> DesignSpec:
+def design(formula: str, data: pd.DataFrame = FRAME, *, native: bool = True) -> DesignSpec:
     table = Table.read(data)
     return learn_design(parse_formula(formula, table.names), table, native=native)
 
 
 @pytest.mark.parametrize("data", [FRAME, POLARS], ids=["pandas", "polars"])
-def test_an_ordered_factor_is_one_column_that_is_cut_like_a_number(data):
+def test_an_ordered_factor_is_one_column_that_is_cut_like_a_number(data: pd.DataFrame) -> None:
     spec = design("y ~ size", data)
     assert spec.names == ("size",)
     assert spec.levels == (None,)
@@ -47,7 +49,7 @@ def test_an_ordered_factor_is_one_column_that_is_cut_like_a_number(data):
 
 
 @pytest.mark.parametrize("data", [FRAME, POLARS], ids=["pandas", "polars"])
-def test_a_cut_is_written_with_the_names_of_levels(data):
+def test_a_cut_is_written_with_the_names_of_levels(data: pd.DataFrame) -> None:
     model = crank.fit(data, "y ~ size", max_depth=1, prune=None, criterion="kendall")
     text = str(model)
     assert "size >= M" in text
@@ -57,21 +59,21 @@ def test_a_cut_is_written_with_the_names_of_levels(data):
     assert "size >= " in str(reverse)
 
 
-def test_c_takes_the_order_away():
+def test_c_takes_the_order_away() -> None:
     spec = design("y ~ C(size)")
     assert spec.levels == (tuple(SIZES),)
     unordered = FRAME.assign(size=FRAME["size"].cat.as_unordered())
     assert design("y ~ size", unordered).levels == (tuple(SIZES),)
 
 
-def test_interactions_and_dummies_ignore_the_order():
+def test_interactions_and_dummies_ignore_the_order() -> None:
     data = FRAME.assign(g=np.where(FRAME["x"] > 0, "u", "v"))
     assert design("y ~ size:g", data).levels[0] is not None
     assert design("y ~ size:x", data).names == tuple(f"size[{s}]:x" for s in SIZES)
     assert design("y ~ size", native=False).names == tuple(f"size[T.{s}]" for s in SIZES[1:])
 
 
-def test_new_rows_may_hold_any_type_of_text():
+def test_new_rows_may_hold_any_type_of_text() -> None:
     spec = design("y ~ size")
     for new in (
         {"size": ["L", None, "S"]},
@@ -85,7 +87,7 @@ def test_new_rows_may_hold_any_type_of_text():
 
 
 @pytest.mark.parametrize("unknown", ["missing", "error"])
-def test_files_and_onnx_score_ordered_factors_alike(tmp_path, unknown):
+def test_files_and_onnx_score_ordered_factors_alike(tmp_path: Path, unknown: str) -> None:
     gaps = FRAME.copy()
     gaps.loc[::9, "size"] = np.nan
     model = crank.fit(gaps, "y ~ size + x", max_depth=4, prune=None)
@@ -103,7 +105,7 @@ def test_files_and_onnx_score_ordered_factors_alike(tmp_path, unknown):
         np.testing.assert_array_equal(scorer(odd), model.predict(odd, unknown="missing"))
 
 
-def test_sql_lists_the_levels_of_each_side():
+def test_sql_lists_the_levels_of_each_side() -> None:
     duckdb = pytest.importorskip("duckdb")
     gaps = FRAME.assign(size=FRAME["size"].astype(object))
     gaps.loc[::9, "size"] = None
@@ -115,7 +117,7 @@ def test_sql_lists_the_levels_of_each_side():
     np.testing.assert_array_equal(scores, model.predict(fitted))
 
 
-def test_numbers_may_be_ordered_levels():
+def test_numbers_may_be_ordered_levels() -> None:
     data = FRAME.assign(size=pd.Categorical(FRAME["size"].cat.codes * 10, ordered=True))
     spec = design("y ~ size", data)
     assert spec.level_names == (("0", "10", "20", "30"),)

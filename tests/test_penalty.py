@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ from crank.fitting.sparse import parabola_minimum
 from crank.kernels.links import LINKS
 from crank.rankers.linear import LinearOptions
 from crank.ranks import Ranks, rank
+from tests.narrowing import of
 
 Floats = NDArray[np.float64]
 
@@ -42,13 +44,13 @@ def drawn(seed: int, n: int = 80, p: int = 6, ties: bool = False) -> tuple[Float
 @pytest.mark.parametrize("ratio", [1.0, 0.4])
 @pytest.mark.parametrize("pairs", [0, 10**7], ids=["grid", "exact"])
 def test_the_lasso_is_at_the_minimum_over_all_pairs(
-    link: str, ratio: float, pairs: int, monkeypatch: pytest.MonkeyPatch
+    link: Literal["logit", "probit"], ratio: float, pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The subgradient of the loss of explicit pairs holds 0 there, and the loss is convex."""
     monkeypatch.setattr(fitting, "MOST_PAIRS", pairs)
     X, y, w = drawn(3, ties=True)
     penalty = 0.05
-    options = LinearOptions(link, penalty, ratio)  # type: ignore[arg-type]
+    options = LinearOptions(link, penalty, ratio)
     found = fit_linear(X, rank(y, w), options=options)
     share = w / w.sum()
     sd = np.sqrt(share @ (X - share @ X) ** 2)
@@ -228,7 +230,7 @@ def test_options_are_checked_together() -> None:
         ({"random_state": -1}, r"random_state=-1 is not allowed"),
     ):
         with pytest.raises(OptionError, match=message):
-            LinearOptions(**wrong)  # type: ignore[arg-type]
+            LinearOptions(**wrong)
 
 
 @pytest.fixture(scope="module")
@@ -280,10 +282,9 @@ def test_the_path_is_a_table_and_a_plot(lasso: crank.LinearModel) -> None:
 
 def test_a_chosen_penalty_survives_the_file(lasso: crank.LinearModel) -> None:
     text = lasso.to_json()
-    assert text is not None
-    back = crank.from_json(text)
+    back = of(crank.LinearModel, crank.from_json(text))
     assert back.to_json() == text
-    pd.testing.assert_frame_equal(back.penalty_path(), lasso.penalty_path())  # type: ignore[attr-defined]
+    pd.testing.assert_frame_equal(back.penalty_path(), lasso.penalty_path())
     assert str(back.summary()) == str(lasso.summary())
     for entry, wrong, message in (
         ("penalty", "cv?", "penalty='cv\\?' is not allowed"),
@@ -314,7 +315,7 @@ def test_update_and_the_command_line_take_it(
     m = crank.load("m.json")
     same = crank.linear(pd.read_csv("d.csv"), "y ~ .", penalty="1se", l1_ratio=0.5, cv=4)
     assert same.to_json() == m.to_json()
-    assert m.update(frame, penalty=0.1).ranker.penalty == 0.1  # type: ignore[attr-defined]
+    assert of(crank.LinearModel, m.update(frame, penalty=0.1)).ranker.penalty == 0.1
     assert main(["fit", "d.csv", "y ~ .", "-o", "n.json", "--penalty", "most"]) == 2
     assert "--penalty belongs to --model linear" in capsys.readouterr().err
 

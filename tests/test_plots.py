@@ -3,17 +3,26 @@
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes._axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 import crank
 from crank.errors import DataError, MissingExtraError, OptionError
 from crank.report import plots
 from crank.report.plot_layout import fold
 from crank.report.plot_terms import dependence
+from tests.narrowing import number, of, present
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib import pyplot as plt  # noqa: E402  without it, the tests are skipped
@@ -24,31 +33,37 @@ DIAMONDS = "price ~ log(carat) + cut + color + clarity + depth + table"
 
 
 @pytest.fixture(autouse=True)
-def settings_stay_as_they_are():
+def settings_stay_as_they_are() -> Iterator[None]:
     before = dict(matplotlib.rcParams)
     yield
     assert dict(matplotlib.rcParams) == before
 
 
 @pytest.fixture(scope="module")
-def split(diamonds):
+def split(diamonds: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return diamonds.iloc[:1500], diamonds.iloc[1500:2500]
 
 
 @pytest.fixture(scope="module")
-def model(split):
+def model(split: tuple[pd.DataFrame, pd.DataFrame]) -> crank.TreeModel:
     return crank.fit(split[0], DIAMONDS, criterion="kendall", cv=3, max_depth=5)
 
 
-def tree_patches(ax):
-    return {patch.get_gid(): patch for patch in ax.patches if patch.get_gid()}
+def points_of(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
+    """What a line draws, as arrays."""
+    x, y = line.get_data()
+    return np.asarray(x), np.asarray(y)
 
 
-def drawn_boxes(ax):
+def tree_patches(ax: Axes) -> dict[str, Patch]:
+    return {str(patch.get_gid()): patch for patch in ax.patches if patch.get_gid()}
+
+
+def drawn_boxes(ax: Axes) -> tuple[dict[str, Bbox], list[tuple[Text, Bbox]]]:
     """Extents of all boxes on the canvas, by name, after a real drawing."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    canvas = FigureCanvasAgg(ax.figure)
+    canvas: Any = FigureCanvasAgg(of(Figure, ax.figure))  # Matplotlib's renderers are untyped
     canvas.draw()
     renderer = canvas.get_renderer()
     boxes = {name: patch.get_window_extent(renderer) for name, patch in tree_patches(ax).items()}
@@ -58,7 +73,7 @@ def drawn_boxes(ax):
     return boxes, texts
 
 
-def check_tree(ax, m):
+def check_tree(ax: Axes, m: crank.TreeModel) -> None:
     boxes, texts = drawn_boxes(ax)
     assert sum(name.startswith("leaf") for name in boxes) == m.tree.n_leaves
     assert len(boxes) == sum(1 for _ in m.tree.walk())
@@ -79,26 +94,30 @@ def check_tree(ax, m):
 
 
 @pytest.mark.parametrize("n_leaves", [1, 2, 3, 8, 31, 64])
-def test_tree_is_readable_at_any_size(split, n_leaves):
+def test_tree_is_readable_at_any_size(
+    split: tuple[pd.DataFrame, pd.DataFrame], n_leaves: int
+) -> None:
     grown = crank.fit(split[0], DIAMONDS, criterion="kendall", max_depth=7, prune=None)
     m = grown.prune(n_leaves=n_leaves)
     assert m.tree.n_leaves == n_leaves
     ax = m.plot()
     check_tree(ax, m)
-    assert ax.figure.get_size_inches().max() < 20
-    sizes = {text.get_fontsize() for text in ax.texts if text.get_zorder() == 4}
+    assert of(Figure, ax.figure).get_size_inches().max() < 20
+    sizes = {number(text.get_fontsize()) for text in ax.texts if text.get_zorder() == 4}
     assert min(sizes) >= 7.9
 
 
 @pytest.mark.parametrize("size", [(4, 2), (8, 8), (30, 3)])
-def test_tree_fits_the_axes_it_is_given(model, size):
+def test_tree_fits_the_axes_it_is_given(model: crank.TreeModel, size: tuple[int, int]) -> None:
     ax = Figure(figsize=size, dpi=300).subplots()  # tiny letters round to whole pixels
     assert model.plot(ax=ax) is ax
     check_tree(ax, model)
     assert not plt.get_fignums()
 
 
-def test_long_rules_are_cut_and_never_overlap(split, ames):
+def test_long_rules_are_cut_and_never_overlap(
+    split: tuple[pd.DataFrame, pd.DataFrame], ames: pd.DataFrame
+) -> None:
     oblique = crank.fit(split[0], DIAMONDS, learner="logistic", max_depth=3, prune=None)
     check_tree(oblique.plot(), oblique)
     many = crank.fit(ames, "price ~ Neighborhood + `Exterior.1st`", max_depth=4, prune=None)
@@ -107,7 +126,7 @@ def test_long_rules_are_cut_and_never_overlap(split, ames):
     assert any(text.get_text().endswith("…") for text in ax.texts)
 
 
-def test_tree_shows_rules_counts_and_leaves_in_their_order(model):
+def test_tree_shows_rules_counts_and_leaves_in_their_order(model: crank.TreeModel) -> None:
     ax = model.plot()
     shown = [text.get_text() for text in ax.texts]
     assert shown[0] == "log(carat) > " + shown[0].split()[-1]
@@ -116,20 +135,23 @@ def test_tree_shows_rules_counts_and_leaves_in_their_order(model):
         assert f"leaf {leaf}" in shown
         assert f"n {row['n']:,}" in shown
     boxes = tree_patches(ax)
-    brightness = [sum(boxes[f"leaf {k}"].get_facecolor()[:3]) for k in range(model.tree.n_leaves)]
+    brightness = [
+        sum(to_rgb(boxes[f"leaf {k}"].get_facecolor())) for k in range(model.tree.n_leaves)
+    ]
     assert brightness == sorted(brightness)
     named = [boxes[f"leaf {model.tree.leaf_of_node[i]}"] for i in model.tree.oriented_leaves]
-    place = [(box.get_x(), -box.get_y()) for box in named]  # in a row, or one below another
+    corners = [of(FancyBboxPatch, box) for box in named]
+    place = [(box.get_x(), -box.get_y()) for box in corners]  # in a row, or one below another
     assert place == sorted(place)
     assert shown.count("yes") == shown.count("no") == model.tree.n_leaves - 1
 
 
-def test_a_drawing_ends_at_the_depth_that_was_asked_for(model):
+def test_a_drawing_ends_at_the_depth_that_was_asked_for(model: crank.TreeModel) -> None:
     ax = model.plot(max_depth=2)
     boxes, _ = drawn_boxes(ax)
     shown = [name for name in boxes if not name.startswith("node")]
     assert len(shown) == 4
-    covered = []
+    covered: list[Any] = []
     for name in shown:
         covered += map(int, name.split()[1:])
     assert sorted(covered) == list(range(model.tree.n_leaves))
@@ -139,7 +161,7 @@ def test_a_drawing_ends_at_the_depth_that_was_asked_for(model):
         model.plot(max_depth=0)
 
 
-def test_leaves_of_a_cut_branch_that_are_not_neighbours_are_counted(ames):
+def test_leaves_of_a_cut_branch_that_are_not_neighbours_are_counted(ames: pd.DataFrame) -> None:
     m = crank.fit(
         ames, "price ~ Neighborhood + area", criterion="kendall", leaf_order="rank", prune=None,
         max_depth=5,
@@ -148,13 +170,13 @@ def test_leaves_of_a_cut_branch_that_are_not_neighbours_are_counted(ames):
     assert any(name.endswith(" leaves") for name in names)
 
 
-def test_dollar_signs_in_names_are_not_mathematics(toy):
+def test_dollar_signs_in_names_are_not_mathematics(toy: pd.DataFrame) -> None:
     frame = toy.rename(columns={"x1": "cost $", "y": "$gain$"})
     m = crank.fit(frame, "`$gain$` ~ `cost $` + x2", max_depth=2, prune=None)
     check_tree(m.plot(), m)
 
 
-def test_fold_keeps_every_line_within_its_width():
+def test_fold_keeps_every_line_within_its_width() -> None:
     text = "a in {bb, ccc, dddddddddddddddd, e}"
     for width in range(4, 40):
         for lines in (1, 2, 3):
@@ -165,25 +187,31 @@ def test_fold_keeps_every_line_within_its_width():
                 assert " ".join(folded) == text
 
 
-def test_iroc_shows_each_model_with_the_area_of_its_own_curve(model, split):
+def test_iroc_shows_each_model_with_the_area_of_its_own_curve(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     test = split[1]
     small = model.prune(n_leaves=2)
     for weighting in ("triple", "uniform"):
         ax = plots.plot_iroc({"full": model, "small": small}, test, weighting=weighting, band=False)
         assert len(ax.lines) == 3
         np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 0], [1, 1]])
-        labels = [text.get_text() for text in ax.get_legend().get_texts()]
+        labels = [text.get_text() for text in present(ax.get_legend()).get_texts()]
         for label, m, name in zip(labels, (model, small), ("full", "small"), strict=True):
             area = crank.metrics.iauc(test["price"], m.predict(test), weighting=weighting)
             assert label == f"{name} (IAUC {area:.3f})"
         for line in ax.lines[1:]:
-            alpha, iroc = line.get_data()
+            alpha, iroc = points_of(line)
             assert (alpha[0], iroc[0], alpha[-1], iroc[-1]) == (0, 0, 1, 1)
             assert (np.diff(iroc) >= 0).all()
         assert weighting in ax.get_ylabel()
 
 
-def test_iroc_band_holds_the_curve_and_is_left_out_of_large_data(model, split, monkeypatch):
+def test_iroc_band_holds_the_curve_and_is_left_out_of_large_data(
+    model: crank.TreeModel,
+    split: tuple[pd.DataFrame, pd.DataFrame],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     few = split[1].iloc[:150]
     ax = model.plot_iroc(few)
     assert len(ax.collections) == 1
@@ -194,101 +222,115 @@ def test_iroc_band_holds_the_curve_and_is_left_out_of_large_data(model, split, m
     assert len(model.plot_iroc(few, band=True).collections) == 1
 
 
-def test_models_without_names_get_distinct_ones(model, split):
+def test_models_without_names_get_distinct_ones(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     ax = plots.plot_iroc([model, model.prune(n_leaves=3)], split[1], band=False)
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    labels = [text.get_text() for text in present(ax.get_legend()).get_texts()]
     assert labels[0].startswith("1. kendall × stump")
     assert labels[1].startswith("2. kendall × stump")
     with pytest.raises(OptionError, match="no model"):
         plots.plot_iroc([], split[1])
 
 
-def test_profile_draws_the_aucs_and_the_line_of_chance(model, split):
+def test_profile_draws_the_aucs_and_the_line_of_chance(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     test = split[1]
     ax = model.plot_profile(test)
     profile = crank.metrics.auc_profile(test["price"], model.predict(test))
-    x, auc = ax.lines[0].get_data()
+    x, auc = points_of(ax.lines[0])
     assert set(zip(x, auc, strict=True)) <= set(zip(profile.quantile, profile.auc, strict=True))
     assert min(x[0], 1 - x[-1]) * len(test) >= 10
-    around = ax.collections[0].get_paths()[0].vertices
+    around = np.asarray(ax.collections[0].get_paths()[0].vertices)
     assert (around[:, 0].min(), around[:, 0].max()) == (x[0], x[-1])
     for quantile, height in zip(x, auc, strict=True):
         at = around[around[:, 0] == quantile, 1]
         assert at.min() <= height <= at.max()
     assert len(x) <= 50
-    assert list(ax.lines[1].get_ydata()) == [0.5, 0.5]
+    assert points_of(ax.lines[1])[1].tolist() == [0.5, 0.5]
     assert len(ax.collections) == 1
     assert not model.plot_profile(test, band=False).collections
     assert ax.get_xlim() == (0, 1)
 
 
-def test_pruning_shows_the_path_the_limit_and_the_choices(model):
+def test_pruning_shows_the_path_the_limit_and_the_choices(model: crank.TreeModel) -> None:
     ax = model.plot_pruning()
     table = model.pruning_path()
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), table["n_leaves"])
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), table["training"])
     drawn = next(c for c in ax.containers if hasattr(c, "lines"))
     np.testing.assert_array_equal(drawn.lines[0].get_ydata(), table["heldout"])
-    best = model.validation.step
+    best = present(model.validation).step
     limit = table["heldout"][best] - table["se"][best]
     assert any(np.allclose(line.get_ydata(), limit) for line in ax.lines)
-    labels = " ".join(text.get_text() for text in ax.get_legend().get_texts())
+    labels = " ".join(text.get_text() for text in present(ax.get_legend()).get_texts())
     assert f"best: {table['n_leaves'][best]} leaves" in labels or "best and 1-se" in labels
     assert f"this model: {model.tree.n_leaves} leaves" in labels
 
 
-def test_pruning_without_cross_validation_has_a_training_curve_only(split):
+def test_pruning_without_cross_validation_has_a_training_curve_only(
+    split: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     m = crank.fit(split[0], DIAMONDS, max_depth=3, prune=None)
     ax = m.plot_pruning()
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    labels = [text.get_text() for text in present(ax.get_legend()).get_texts()]
     assert labels == ["training (optimistic)", "this model: 8 leaves"]
     assert ax.get_ylabel() == "IAUC"
 
 
-def test_leaves_are_boxplots_in_order(model, split):
+def test_leaves_are_boxplots_in_order(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     test = split[1]
     m = model.prune(n_leaves=6)
     ax = m.plot_leaves(test)
     leaf = m.predict(test, "leaf")
     boxes = [patch for patch in ax.patches if str(patch.get_gid()).startswith("leaf")]
     assert len(boxes) == 6
-    medians = [line.get_ydata()[0] for line in ax.lines if line.get_linewidth() == 1.4]
+    medians = [points_of(line)[1][0] for line in ax.lines if line.get_linewidth() == 1.4]
     np.testing.assert_allclose(medians, [test["price"][leaf == k].median() for k in range(6)])
     labels = [label.get_text().split() for label in ax.get_xticklabels()]
     assert labels == [[str(k), str((leaf == k).sum())] for k in range(6)]
 
 
-def test_few_rows_of_a_leaf_are_points(model, split):
+def test_few_rows_of_a_leaf_are_points(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     leaf = model.predict(split[1], "leaf")
     few = split[1][leaf == 0].iloc[:3]
     ax = model.plot_leaves(pd.concat([few, split[1][leaf == 1]]))
     points = {line.get_gid(): line for line in ax.lines if line.get_gid()}
-    assert sorted(points["rows 0"].get_ydata()) == sorted(few["price"])
+    assert sorted(points_of(points["rows 0"])[1]) == sorted(few["price"])
     assert "rows 1" not in points
     visible = [patch.get_gid() for patch in ax.patches if patch.get_visible()]
     assert visible == ["leaf 1"]
 
 
-def test_a_leaf_that_no_row_reaches_keeps_its_place(model, split):
+def test_a_leaf_that_no_row_reaches_keeps_its_place(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     best = split[1][model.predict(split[1], "leaf") == 0]
     ax = model.plot_leaves(best)
     labels = [label.get_text().split() for label in ax.get_xticklabels()]
     assert labels[0] == ["0", str(len(best))]
     assert labels[1] == ["1", "0"]
-    assert len(model.plot_calibration(best).collections[-1].get_offsets()) == 1
+    assert len(np.asarray(model.plot_calibration(best).collections[-1].get_offsets())) == 1
 
 
-def test_calibration_draws_mean_quantiles_of_training_and_test(model, split):
+def test_calibration_draws_mean_quantiles_of_training_and_test(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     test = split[1]
     m = model.prune(n_leaves=5)
-    points = m.plot_calibration(test).collections[-1].get_offsets()
+    points = np.asarray(m.plot_calibration(test).collections[-1].get_offsets())
     position = (test["price"].rank() - 0.5) / len(test)
     expected = position.groupby(m.predict(test, "leaf")).mean()
     np.testing.assert_allclose(points[:, 0], m.tidy()["quantile"])
     np.testing.assert_allclose(points[:, 1], expected)
 
 
-def test_labels_of_axes_are_whole(split):
+def test_labels_of_axes_are_whole(split: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     name = "price_of_the_stone_in_dollars_of_that_year"
     rows = split[0].iloc[:600].rename(columns={"price": name})
     m = crank.fit(rows, f"{name} ~ carat + cut", max_depth=3, prune=None)
@@ -298,7 +340,7 @@ def test_labels_of_axes_are_whole(split):
         m.diagnose(rows).plot(), m.plot_profile(rows), m.plot_score("carat", rows, type="median"),
         m.plot_importance(), m.plot_leaves(rows), m.plot_calibration(rows), m.plot_iroc(rows),
     ):  # fmt: skip
-        canvas = FigureCanvasAgg(ax.figure)
+        canvas: Any = FigureCanvasAgg(of(Figure, ax.figure))
         canvas.draw()
         for label in (ax.xaxis.label, ax.yaxis.label):
             if not label.get_text():
@@ -310,23 +352,27 @@ def test_labels_of_axes_are_whole(split):
             assert extent.y1 <= ax.figure.bbox.y1, label.get_text()
 
 
-def test_importance_bars_are_the_table_and_add_up(model):
+def test_importance_bars_are_the_table_and_add_up(model: crank.TreeModel) -> None:
     ax = model.plot_importance()
     total = model.importance()["importance"].sum()
     assert ax.get_xlabel() == f"part of the tree's Kendall's τ = {total:.3f}, training rows"
     table = model.importance()
-    widths = [patch.get_width() for patch in ax.patches]
+    widths = [of(Rectangle, patch).get_width() for patch in ax.patches]
     assert sum(widths) == pytest.approx(table["importance"].sum())
     assert ax.get_yticklabels()[0].get_text() == table["term"][0]
     few = model.plot_importance(most=1)
     assert few.get_yticklabels()[1].get_text().endswith(("others", "other"))
-    assert sum(patch.get_width() for patch in few.patches) == pytest.approx(sum(widths))
+    assert sum(of(Rectangle, patch).get_width() for patch in few.patches) == pytest.approx(
+        sum(widths)
+    )
 
 
-def test_score_over_a_number_is_the_average_over_the_rows(model, split):
+def test_score_over_a_number_is_the_average_over_the_rows(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     test = split[1].iloc[:120]
     ax = model.plot_score("carat", test)
-    x, score = ax.lines[-1].get_data()
+    x, score = points_of(ax.lines[-1])
     assert (x[0], x[-1]) == (test["carat"].min(), test["carat"].max())
     for k in (0, 77, len(x) - 1):
         expected = model.predict(test.assign(carat=x[k]))
@@ -339,7 +385,7 @@ def test_score_over_a_number_is_the_average_over_the_rows(model, split):
     assert ax.get_title() == "average over 120 rows, and 40 of them"
 
 
-def test_rows_without_some_value_are_averaged_as_they_are(ames):
+def test_rows_without_some_value_are_averaged_as_they_are(ames: pd.DataFrame) -> None:
     some = ames.iloc[:300]
     m = crank.fit(some, "price ~ `Garage.Type` + area", max_depth=3, prune=None)
     found = dependence(m, "area", some, "median")
@@ -348,22 +394,26 @@ def test_rows_without_some_value_are_averaged_as_they_are(ames):
     np.testing.assert_array_equal(found.predicted[10], expected[rows])
 
 
-def test_score_over_categories_names_them(model, split):
+def test_score_over_categories_names_them(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     ax = model.plot_score("cut", split[1], type="median")
     labels = [label.get_text() for label in ax.get_xticklabels()]
     assert labels == sorted(split[1]["cut"].unique())
     assert ax.get_ylabel() == "median of price in the leaf"
 
 
-def test_score_over_few_numbers_and_booleans_shows_values_that_occur(toy):
+def test_score_over_few_numbers_and_booleans_shows_values_that_occur(toy: pd.DataFrame) -> None:
     frame = toy.assign(k=np.arange(len(toy)) % 3)
     m = crank.fit(frame, "y ~ C(k) + flag + x1", max_depth=3, prune=None)
     assert [label.get_text() for label in m.plot_score("k", frame).get_xticklabels()] == list("012")
     assert len(m.plot_score("flag", frame).get_xticklabels()) == 2
-    assert len(m.plot_score("x1", frame).lines[0].get_xdata()) == 200
+    assert len(points_of(m.plot_score("x1", frame).lines[0])[0]) == 200
 
 
-def test_wrong_features_and_types_are_named(model, split):
+def test_wrong_features_and_types_are_named(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     with pytest.raises(OptionError, match="Did you mean 'carat'"):
         model.plot_score("carats", split[1])
     with pytest.raises(OptionError, match="type='rank'"):
@@ -372,9 +422,11 @@ def test_wrong_features_and_types_are_named(model, split):
         model.plot_leaves(split[1].assign(price=np.nan))
 
 
-def test_every_plot_draws_on_the_axes_it_is_given(model, split):
+def test_every_plot_draws_on_the_axes_it_is_given(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     test = split[1].iloc[:200]
-    calls = [
+    calls: list[Callable[[Axes], Axes]] = [
         lambda ax: model.plot(ax=ax),
         lambda ax: model.plot_iroc(test, band=False, ax=ax),
         lambda ax: model.plot_profile(test, ax=ax),
@@ -390,14 +442,18 @@ def test_every_plot_draws_on_the_axes_it_is_given(model, split):
     assert not plt.get_fignums()
 
 
-def test_polars_frames_can_be_plotted(model, split):
+def test_polars_frames_can_be_plotted(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(split[1].iloc[:200].to_dict("list"))
     assert len(model.plot_iroc(frame, band=False).lines) == 2
     assert model.plot_score("cut", frame).lines
 
 
-def test_without_matplotlib_the_extra_is_named(model, monkeypatch):
+def test_without_matplotlib_the_extra_is_named(
+    model: crank.TreeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from importlib import util
 
     find = util.find_spec
@@ -409,7 +465,7 @@ def test_without_matplotlib_the_extra_is_named(model, monkeypatch):
             call()
 
 
-def test_importing_the_plots_does_not_import_matplotlib():
+def test_importing_the_plots_does_not_import_matplotlib() -> None:
     code = (
         "import sys, crank.report.plots, crank.judging.diagnose; print('matplotlib' in sys.modules)"
     )

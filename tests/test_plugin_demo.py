@@ -7,20 +7,21 @@ import sys
 import venv
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 DEMO = Path(__file__).parents[1] / "examples" / "crank-plugin-demo"
 
 
-def run(*command, cwd):
+def run(*command: Any, cwd: Any) -> Any:
     return subprocess.run(
         [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
     )
 
 
 @pytest.fixture(scope="session")
-def environment(tmp_path_factory):
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A new environment that sees crank and its dependencies, with the plugin installed by pip."""
     home = tmp_path_factory.mktemp("environment")
     venv.create(home, with_pip=False, symlinks=sys.platform != "win32")
@@ -40,14 +41,14 @@ def environment(tmp_path_factory):
     return python
 
 
-def in_environment(python, code, cwd):
+def in_environment(python: Any, code: Any, cwd: Any) -> Any:
     """Run code in a fresh process that has never heard of this checkout; return what it prints."""
     done = run(python, "-c", code, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_the_plugin_is_listed_with_its_own_distribution(environment, tmp_path):
+def test_the_plugin_is_listed_with_its_own_distribution(environment: Any, tmp_path: Path) -> None:
     code = """
 import json, sys, crank
 from crank.plugins.registry import installed
@@ -62,7 +63,9 @@ print(crank.learners().set_index("name").loc["qda"].to_json())
     assert "quadratic discriminant" in row["description"]
 
 
-def test_the_plugin_keeps_the_contract_where_it_is_installed(environment, tmp_path):
+def test_the_plugin_keeps_the_contract_where_it_is_installed(
+    environment: Any, tmp_path: Path
+) -> None:
     code = """
 from crank.plugins.registry import get_learner
 from crank.testing import check_learner
@@ -71,7 +74,7 @@ print(check_learner(get_learner("qda", {"pool": 0.3})).ok)
     assert in_environment(environment, code, tmp_path).strip() == "True"
 
 
-def test_the_plugins_own_tests_pass(environment, tmp_path):
+def test_the_plugins_own_tests_pass(environment: Any, tmp_path: Path) -> None:
     done = run(
         environment,
         "-m",
@@ -87,7 +90,7 @@ def test_the_plugins_own_tests_pass(environment, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_models_are_fitted_with_the_plugin_by_name(environment, tmp_path):
+def test_models_are_fitted_with_the_plugin_by_name(environment: Any, tmp_path: Path) -> None:
     code = """
 import crank, numpy as np, pandas as pd
 rng = np.random.default_rng(0)
@@ -113,7 +116,7 @@ except crank.errors.OptionError as error:
     assert "Did you mean 'shrink'?" in message
 
 
-def test_stored_rules_are_read_by_the_plugins_name(environment, tmp_path):
+def test_stored_rules_are_read_by_the_plugins_name(environment: Any, tmp_path: Path) -> None:
     code = """
 import json, numpy as np
 from crank.plugins.registry import get_learner, name_of, rule_from_dict
@@ -127,7 +130,7 @@ print(name_of(learner))
     assert in_environment(environment, code, tmp_path).strip() == "qda"
 
 
-def test_without_the_plugin_the_name_is_unknown():
+def test_without_the_plugin_the_name_is_unknown() -> None:
     from crank.errors import UnknownLearnerError
     from crank.plugins.registry import get_learner
 

@@ -3,7 +3,9 @@
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,12 +16,12 @@ from crank.testing.run import CHECKS
 PAGE = (Path(__file__).parents[1] / "docs" / "write-a-learner.md").read_text(encoding="utf-8")
 
 
-def blocks(language):
+def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
-def module(tmp_path, monkeypatch):
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Save the first block as the page says, where Python finds it."""
     (tmp_path / "centroid.py").write_text(blocks("python")[0], encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -27,8 +29,8 @@ def module(tmp_path, monkeypatch):
     sys.modules.pop("centroid", None)
 
 
-def test_the_pages_code_runs_in_order(module, capsys):
-    space = {}
+def test_the_pages_code_runs_in_order(module: None, capsys: pytest.CaptureFixture[str]) -> None:
+    space: dict[str, Any] = {}
     for code in blocks("python")[1:]:
         exec(compile(code, "docs/write-a-learner.md", "exec"), space)
     assert isinstance(space["report"], Report)
@@ -38,7 +40,7 @@ def test_the_pages_code_runs_in_order(module, capsys):
     assert "nearer to the high centroid, mostly by x" in printed
 
 
-def test_the_pages_entry_point_leads_to_the_learner(module):
+def test_the_pages_entry_point_leads_to_the_learner(module: None) -> None:
     (toml,) = blocks("toml")
     points = tomllib.loads(toml)["project"]["entry-points"]["crank.learners"]
     ((name, target),) = points.items()
@@ -48,7 +50,7 @@ def test_the_pages_entry_point_leads_to_the_learner(module):
     assert f'learner="{name}"' in PAGE
 
 
-def test_the_page_names_every_check():
+def test_the_page_names_every_check() -> None:
     table = PAGE[PAGE.index("| check |") : PAGE.index("Put the call")]
     missing = [c.name for c in CHECKS if c.name not in table]
     assert not missing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -201,7 +201,7 @@ SPLITTERS = {
     ),
     "a tuple": (lambda self, task, found: (found.splits, found.left), "gave tuple from split"),
     "a rule instead of a split": (
-        lambda self, task, found: LayerSplits([SignRule()], found.left),
+        lambda self, task, found: LayerSplits(cast(Any, [SignRule()]), found.left),
         "not a Split",
     ),
     "sides without a split": (
@@ -210,7 +210,8 @@ SPLITTERS = {
     ),
     "a rule that raises": (
         lambda self, task, found: LayerSplits(
-            [Split(with_rule(decision=raises(KeyError("x"))).fit(0, 0, 0, rng=0))], found.left
+            [Split(cast(Any, with_rule(decision=raises(KeyError("x")))).fit(0, 0, 0, rng=0))],
+            found.left,
         ),
         "a rule that cannot be asked .*KeyError",
     ),

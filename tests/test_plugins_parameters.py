@@ -22,6 +22,7 @@ from crank.plugins.sklearn import SklearnLearner
 from crank.plugins.stump import Stump
 from crank.plugins.svm import SupportVector
 from crank.plugins.tree import ClassificationTree
+from tests.narrowing import of
 from tests.test_plugins_isolation import SignRule, sample
 
 
@@ -142,10 +143,10 @@ def test_a_name_keeps_its_parameters_when_one_of_them_is_set() -> None:
 
 def test_an_instance_keeps_its_parameters_in_the_call_and_in_the_file(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1 + x2", learner=Logistic(C=0.25), max_depth=1, prune=None)
-    again = crank.from_json(m.to_json() or "")
+    again = of(crank.TreeModel, crank.from_json(m.to_json()))
     for model in (m, again):
         assert "learner='logistic', learner_params={'C': 0.25}" in str(model.call)
-        assert model.learner.params == {"C": 0.25}  # type: ignore[attr-defined]
+        assert model.learner.params == {"C": 0.25}
     np.testing.assert_array_equal(again.predict(toy), m.predict(toy))
     nested = SklearnLearner(LogisticRegression(C=0.5))
     m = crank.fit(toy, "y ~ x1 + x2", learner=nested, max_depth=1, prune=None)

@@ -1,6 +1,7 @@
 """scikit-learn classifiers as learners: weights, seeds, missing values, and what can be saved."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from sklearn.linear_model import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -42,7 +43,7 @@ SCALED = make_pipeline(StandardScaler(), LogisticRegression())
 IMPUTED = make_pipeline(SimpleImputer(), LogisticRegression())
 
 
-def sample(m=200, seed=0):
+def sample(m: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(m, 3))
     label = np.where(X[:, 0] - 0.5 * X[:, 1] + 0.7 * rng.normal(size=m) > 0, 1.0, -1.0)
@@ -50,7 +51,13 @@ def sample(m=200, seed=0):
     return X, label, rng.uniform(0.2, 2.0, m)
 
 
-def fit(estimator, X, label, weight=None, seed=0):
+def fit(
+    estimator: Any,
+    X: np.ndarray,
+    label: np.ndarray,
+    weight: np.ndarray | None = None,
+    seed: int = 0,
+) -> Any:
     weight = np.ones(len(X)) if weight is None else weight
     return SklearnLearner(estimator).fit(X, label, weight, rng=np.random.default_rng(seed))
 
@@ -66,7 +73,7 @@ def fit(estimator, X, label, weight=None, seed=0):
     ],
     ids=lambda e: type(e).__name__,
 )
-def test_classifiers_of_every_kind_keep_the_contract(estimator):
+def test_classifiers_of_every_kind_keep_the_contract(estimator: Pipeline) -> None:
     check_learner(SklearnLearner(estimator))
 
 
@@ -85,7 +92,7 @@ def test_classifiers_of_every_kind_keep_the_contract(estimator):
     ],
     ids=lambda e: type(e).__name__,
 )
-def test_linear_classifiers_become_linear_rules(estimator):
+def test_linear_classifiers_become_linear_rules(estimator: Any) -> None:
     X, label, weight = sample()
     rule = fit(estimator, X, label, weight)
     assert isinstance(rule, LinearRule)
@@ -94,7 +101,7 @@ def test_linear_classifiers_become_linear_rules(estimator):
     assert rule.decision(X)[rule.decision(X) > 0].min() > 0
 
 
-def test_a_linear_rule_has_the_classifiers_own_signs():
+def test_a_linear_rule_has_the_classifiers_own_signs() -> None:
     X, label, weight = sample()
     peer = LogisticRegression().fit(X, label, sample_weight=weight)
     rule = fit(LogisticRegression(), X, label, weight)
@@ -111,7 +118,9 @@ def test_a_linear_rule_has_the_classifiers_own_signs():
     ids=lambda e: type(e).__name__,
 )
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_trees_and_forests_become_arrays_that_decide_alike(estimator, missing):
+def test_trees_and_forests_become_arrays_that_decide_alike(
+    estimator: DecisionTreeClassifier, missing: float
+) -> None:
     X, label, weight = sample()
     X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
     rule = fit(estimator, X, label, weight)
@@ -125,7 +134,7 @@ def test_trees_and_forests_become_arrays_that_decide_alike(estimator, missing):
     assert abs(sum(credit) - 1.0) < 1e-12
 
 
-def test_double_thresholds_compare_like_single_precision():
+def test_double_thresholds_compare_like_single_precision() -> None:
     rng = np.random.default_rng(0)
     t = np.concatenate([rng.normal(size=200), rng.normal(size=200).astype(np.float32)])
     bound = double_threshold(t)
@@ -144,7 +153,9 @@ def test_double_thresholds_compare_like_single_precision():
     ],
     ids=lambda e: type(e).__name__,
 )
-def test_other_classifiers_decide_in_memory_and_say_that_they_cannot_be_saved(estimator):
+def test_other_classifiers_decide_in_memory_and_say_that_they_cannot_be_saved(
+    estimator: GaussianNB,
+) -> None:
     X, label, weight = sample()
     rule = fit(estimator, X, label, weight)
     assert isinstance(rule, EstimatorRule)
@@ -154,12 +165,12 @@ def test_other_classifiers_decide_in_memory_and_say_that_they_cannot_be_saved(es
     assert rule.describe(["a", "b", "c"]).endswith("> 0")
 
 
-def test_stored_rules_of_unknown_kind_are_refused():
+def test_stored_rules_of_unknown_kind_are_refused() -> None:
     with pytest.raises(DataError, match="kind 'forest'"):
         SklearnLearner.rule.from_dict({"kind": "forest"})
 
 
-def test_decision_falls_back_from_decision_function_to_probability_to_prediction():
+def test_decision_falls_back_from_decision_function_to_probability_to_prediction() -> None:
     X, label, weight = sample()
     nb = GaussianNB().fit(X, label, sample_weight=weight)
     odds = nb.predict_joint_log_proba(X)
@@ -170,28 +181,28 @@ def test_decision_falls_back_from_decision_function_to_probability_to_prediction
     assert np.isfinite(value).all()  # probabilities 0 and 1 have infinite log-odds
 
 
-class OnlyPredicts(DummyClassifier):
+class OnlyPredicts(DummyClassifier):  # type: ignore[misc]  # scikit-learn is untyped
     """Says +1 where the first column is positive."""
 
     predict_proba = None
     predict_log_proba = None
 
-    def predict(self, X):
+    def predict(self, X: np.ndarray) -> Any:
         return np.where(X[:, 0] > 0, 1, -1)
 
-    def __getattribute__(self, name):
+    def __getattribute__(self, name: Any) -> Any:
         if name in ("predict_proba", "predict_log_proba"):
             raise AttributeError(name)
         return super().__getattribute__(name)
 
 
-def test_a_classifier_that_only_predicts_will_do():
+def test_a_classifier_that_only_predicts_will_do() -> None:
     X, label, _ = sample()
     rule = fit(OnlyPredicts(), X, label)
     assert set(rule.decision(X)) == {1.0, -1.0}
 
 
-def test_weights_reach_the_last_step_and_through_searches():
+def test_weights_reach_the_last_step_and_through_searches() -> None:
     search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2)
     assert weight_keyword(LogisticRegression()) == "sample_weight"
     assert weight_keyword(SCALED) == "logisticregression__sample_weight"
@@ -205,7 +216,7 @@ def test_weights_reach_the_last_step_and_through_searches():
     assert fit(search, X, label, weight).decision(X).shape == (200,)
 
 
-def test_classifiers_without_weights_see_resampled_rows():
+def test_classifiers_without_weights_see_resampled_rows() -> None:
     X, label, _ = sample()
     weight = np.where(np.arange(200) < 100, 1.0, 1e-12)
     rule = fit(KNeighborsClassifier(1), X, label, weight)
@@ -214,7 +225,7 @@ def test_classifiers_without_weights_see_resampled_rows():
     assert seen == {tuple(row) for row in X[:100]}
 
 
-def test_random_state_comes_from_the_tree_unless_it_is_set():
+def test_random_state_comes_from_the_tree_unless_it_is_set() -> None:
     X, label, weight = sample()
     free, fixed = RandomForestClassifier(3), RandomForestClassifier(3, random_state=5)
     value = {
@@ -244,7 +255,7 @@ def test_random_state_comes_from_the_tree_unless_it_is_set():
         (make_pipeline(make_pipeline(SimpleImputer()), GaussianNB()), False),
     ],
 )
-def test_missing_values_are_taken_where_the_classifier_says_so(estimator, takes):
+def test_missing_values_are_taken_where_the_classifier_says_so(estimator: Any, takes: Any) -> None:
     assert takes_nan(estimator) is takes
     assert SklearnLearner(estimator).takes_missing is takes
 
@@ -258,14 +269,14 @@ def test_missing_values_are_taken_where_the_classifier_says_so(estimator, takes)
         (None, "None"),
     ],
 )
-def test_what_is_no_classifier_is_refused(wrong, part):
+def test_what_is_no_classifier_is_refused(wrong: Any, part: Any) -> None:
     with pytest.raises(OptionError) as caught:
         SklearnLearner(wrong)
     assert part in str(caught.value)
     assert "Allowed: a scikit-learn classifier" in str(caught.value)
 
 
-def test_a_classifier_that_fails_on_small_nodes_ends_the_branch_but_not_the_fit():
+def test_a_classifier_that_fails_on_small_nodes_ends_the_branch_but_not_the_fit() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     y = X[:, 0] + 0.1 * rng.normal(size=80)

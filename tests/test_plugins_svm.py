@@ -1,18 +1,21 @@
 """Support vectors: the rule against scikit-learn's machine, and the sample of big nodes."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from crank.errors import DataError
+from crank.plugins.linear import LinearRule
 from crank.plugins.rbf import RbfRule, kernel, slope_share
 from crank.plugins.sampling import systematic_counts
 from crank.plugins.svm import SupportVector
 from crank.testing import check_learner
+from tests.narrowing import of
 
 
-def rings(m, seed=0):
+def rings(m: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(m, 3))
     label = np.where(X[:, 0] ** 2 + X[:, 1] ** 2 > 1.4, 1.0, -1.0)
@@ -20,16 +23,20 @@ def rings(m, seed=0):
     return X, label, rng.uniform(0.2, 1.8, m)
 
 
-def fit(learner, X, label, weight, seed=0):
-    return learner.fit(X, label, weight, rng=np.random.default_rng(seed))
+def fit(
+    learner: SupportVector, X: np.ndarray, label: np.ndarray, weight: np.ndarray, seed: int = 0
+) -> LinearRule | RbfRule:
+    rule = learner.fit(X, label, weight, rng=np.random.default_rng(seed))
+    assert isinstance(rule, LinearRule | RbfRule)
+    return rule
 
 
 @pytest.mark.parametrize("learner", [SupportVector(), SupportVector(C=20.0, gamma=0.5)])
-def test_kernel_machines_keep_the_contract(learner):
+def test_kernel_machines_keep_the_contract(learner: Any) -> None:
     check_learner(learner)
 
 
-def test_rule_decides_like_scikit_learns_machine_up_to_the_bias():
+def test_rule_decides_like_scikit_learns_machine_up_to_the_bias() -> None:
     from sklearn.svm import SVC
 
     X, label, weight = rings(300)
@@ -43,14 +50,14 @@ def test_rule_decides_like_scikit_learns_machine_up_to_the_bias():
     np.testing.assert_array_equal(rule.decision(X) > 0, peer.decision_function(Z) > 0)
 
 
-def test_kernel_is_the_gaussian_of_exact_distances():
+def test_kernel_is_the_gaussian_of_exact_distances() -> None:
     rng = np.random.default_rng(0)
     Z, vectors = rng.normal(size=(50, 4)), rng.normal(size=(20, 4))
     naive = np.exp(-0.3 * ((Z[:, None] - vectors) ** 2).sum(axis=2))
     np.testing.assert_allclose(kernel(Z, vectors, 0.3), naive, rtol=1e-12)
 
 
-def test_slopes_are_those_of_the_decision_function():
+def test_slopes_are_those_of_the_decision_function() -> None:
     rng = np.random.default_rng(0)
     vectors, dual = rng.normal(size=(30, 3)), rng.normal(size=30)
     step = 1e-6
@@ -64,13 +71,13 @@ def test_slopes_are_those_of_the_decision_function():
     np.testing.assert_allclose(slope_share(vectors, dual, 0.4), slope / slope.sum(), rtol=1e-6)
 
 
-def test_columns_that_matter_earn_the_credit():
+def test_columns_that_matter_earn_the_credit() -> None:
     X, label, weight = rings(400)
     credit = fit(SupportVector(), X, label, weight).credit()
     assert credit[0] + credit[1] > 0.75
 
 
-def test_a_column_that_is_constant_in_the_node_has_no_say():
+def test_a_column_that_is_constant_in_the_node_has_no_say() -> None:
     X, label, weight = rings(200)
     X = np.column_stack([X[:, :1], np.full(200, 4.0), X[:, 1:]])
     rule = fit(SupportVector(), X, label, weight)
@@ -80,17 +87,17 @@ def test_a_column_that_is_constant_in_the_node_has_no_say():
     np.testing.assert_array_equal(rule.decision(changed), rule.decision(X))
 
 
-def test_big_nodes_are_sampled_repeatably_and_well():
+def test_big_nodes_are_sampled_repeatably_and_well() -> None:
     X, label, weight = rings(3000)
     learner = SupportVector(max_rows=400)
     first, again, other = (fit(learner, X, label, weight, seed).decision(X) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
     assert np.mean(np.sign(first) == label) > 0.93
-    assert len(fit(learner, X, label, weight).dual) <= 400
+    assert len(of(RbfRule, fit(learner, X, label, weight)).dual) <= 400
 
 
-def test_decisions_do_not_depend_on_blocks(monkeypatch):
+def test_decisions_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     from crank.plugins import rbf
 
     X, label, weight = rings(300)
@@ -102,14 +109,14 @@ def test_decisions_do_not_depend_on_blocks(monkeypatch):
     np.testing.assert_allclose(rule.decision_at(X, rows), whole[rows], rtol=1e-10, atol=1e-12)
 
 
-def test_far_away_rows_have_the_bias_for_a_decision():
+def test_far_away_rows_have_the_bias_for_a_decision() -> None:
     X, label, weight = rings(100)
     rule = fit(SupportVector(), X, label, weight)
     far = np.array([[np.inf, 0.0, 0.0], [1e300, -1e300, np.nan]])
     np.testing.assert_array_equal(rule.decision(far), rule.bias)
 
 
-def test_linear_and_kernel_rules_are_read_by_the_same_class():
+def test_linear_and_kernel_rules_are_read_by_the_same_class() -> None:
     X, label, weight = rings(100)
     for kind in ("linear", "rbf"):
         rule = fit(SupportVector(kernel=kind), X, label, weight)
@@ -129,7 +136,7 @@ def test_linear_and_kernel_rules_are_read_by_the_same_class():
         ("kind", None),
     ],
 )
-def test_damaged_rules_are_refused(field, value):
+def test_damaged_rules_are_refused(field: str, value: list[list[float]]) -> None:
     X, label, weight = rings(30)
     stored = fit(SupportVector(), X, label, weight).to_dict()
     damaged = {k: v for k, v in stored.items() if k != "kind"} if field == "kind" else stored
@@ -140,7 +147,7 @@ def test_damaged_rules_are_refused(field, value):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_systematic_sample_is_within_one_of_its_expectation(seed):
+def test_a_systematic_sample_is_within_one_of_its_expectation(seed: int) -> None:
     rng = np.random.default_rng(seed)
     label = np.where(rng.random(500) < 0.3, 1.0, -1.0)
     weight = rng.exponential(size=500)
@@ -152,13 +159,13 @@ def test_a_systematic_sample_is_within_one_of_its_expectation(seed):
     assert abs(share) <= 1.0 + 1e-9
 
 
-def test_equal_weights_draw_every_row_once():
+def test_equal_weights_draw_every_row_once() -> None:
     label = np.resize([1.0, -1.0], 50)
     counts = systematic_counts(label, np.full(50, 0.3), 50, np.random.default_rng(0))
     np.testing.assert_array_equal(counts, 1)
 
 
-def test_a_sample_keeps_both_labels():
+def test_a_sample_keeps_both_labels() -> None:
     label = np.where(np.arange(1000) == 3, 1.0, -1.0)
     counts = systematic_counts(label, np.ones(1000), 10, np.random.default_rng(0))
     assert counts[3] == 1

@@ -1,6 +1,7 @@
 """The progress bar: seen on a terminal when it is worth it, never in a pipe."""
 
 import io
+from collections.abc import Iterator
 
 import pytest
 
@@ -8,11 +9,11 @@ from crank.progress import track
 
 
 class Terminal(io.StringIO):
-    def isatty(self):
+    def isatty(self) -> bool:
         return True
 
 
-def test_a_terminal_shows_the_bar_and_clears_it():
+def test_a_terminal_shows_the_bar_and_clears_it() -> None:
     out = Terminal()
     assert list(track(range(3), 3, "folds", stream=out, patience=0.0)) == [0, 1, 2]
     text = out.getvalue()
@@ -20,22 +21,22 @@ def test_a_terminal_shows_the_bar_and_clears_it():
     assert text.endswith("\r")
 
 
-def test_a_pipe_shows_nothing():
+def test_a_pipe_shows_nothing() -> None:
     out = io.StringIO()
     list(track(range(3), 3, "folds", stream=out, patience=0.0))
     assert out.getvalue() == ""
 
 
-def test_short_work_shows_nothing():
+def test_short_work_shows_nothing() -> None:
     out = Terminal()
     list(track(range(3), 3, "folds", stream=out, patience=1e9))
     assert out.getvalue() == ""
 
 
-def test_an_interrupt_clears_the_bar_and_passes_through():
+def test_an_interrupt_clears_the_bar_and_passes_through() -> None:
     out = Terminal()
 
-    def work():
+    def work() -> Iterator[int]:
         yield 1
         raise KeyboardInterrupt
 

@@ -1,6 +1,7 @@
 """Weakest-link pruning: nested, exact, optimal."""
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -15,7 +16,14 @@ from crank.rankers.pruning import weakest_links
 from crank.ranks import rank
 
 
-def make_tree(seed=0, n=200, depth=5, criterion="kendall", weighted=False, min_leaf=5):
+def make_tree(
+    seed: int = 0,
+    n: int = 200,
+    depth: int = 5,
+    criterion: str = "kendall",
+    weighted: bool = False,
+    min_leaf: int = 5,
+) -> tuple[Tree, np.ndarray, np.ndarray, np.ndarray | None]:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4))
     y = np.round(X[:, 0] + np.abs(X[:, 1]) + rng.normal(size=n), 1)
@@ -31,7 +39,9 @@ def make_tree(seed=0, n=200, depth=5, criterion="kendall", weighted=False, min_l
     return tree, X, y, weight
 
 
-def naive_figure(y, s, metric, weight=None):
+def naive_figure(
+    y: np.ndarray, s: np.ndarray, metric: str, weight: np.ndarray | None = None
+) -> float:
     """Sum over all strictly ordered pairs or triples."""
     n = len(y)
     w = np.ones(n) if weight is None else weight
@@ -41,13 +51,15 @@ def naive_figure(y, s, metric, weight=None):
         between = np.einsum("ij,j,jk->ik", above.astype(float), w, above.astype(float))
         pair = np.outer(w, w) * above * between
     good = (s[None, :] > s[:, None]) + 0.5 * (s[None, :] == s[:, None])
-    return (pair * good).sum() / pair.sum()
+    return float((pair * good).sum() / pair.sum())
 
 
 @pytest.mark.parametrize("metric", ["kendall", "iauc"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("criterion", ["crank", "kendall", "iauc", "spearman"])
-def test_every_subtrees_training_figure_equals_reevaluation(metric, weighted, criterion):
+def test_every_subtrees_training_figure_equals_reevaluation(
+    metric: str, weighted: bool, criterion: str
+) -> None:
     tree, X, y, weight = make_tree(criterion=criterion, weighted=weighted)
     path = weakest_links(tree, get_figure(metric))
     assert len(path.steps) > 3
@@ -60,7 +72,7 @@ def test_every_subtrees_training_figure_equals_reevaluation(metric, weighted, cr
 
 
 @pytest.mark.parametrize("metric", ["kendall", "iauc"])
-def test_pruning_path_is_nested_and_prices_increase(metric):
+def test_pruning_path_is_nested_and_prices_increase(metric: str) -> None:
     tree, *_ = make_tree(seed=3)
     path = weakest_links(tree, get_figure(metric))
     cells = [{(n.depth, n.place) for n in path.subtree(k).nodes} for k in range(len(path.steps))]
@@ -71,7 +83,7 @@ def test_pruning_path_is_nested_and_prices_increase(metric):
     assert path.steps[-1].figure == pytest.approx(0.5, abs=1e-12)
 
 
-def all_subtrees(tree: Tree, index: int = 0):
+def all_subtrees(tree: Tree, index: int = 0) -> Iterator[frozenset[int]]:
     """Every set of nodes at which the branch can be cut."""
     node = tree.nodes[index]
     yield frozenset([index])
@@ -80,7 +92,7 @@ def all_subtrees(tree: Tree, index: int = 0):
         yield from (left | right for left, right in pairs)
 
 
-def test_each_step_is_the_best_of_all_subtrees_at_its_price():
+def test_each_step_is_the_best_of_all_subtrees_at_its_price() -> None:
     tree, *_ = make_tree(seed=1, n=120, depth=3)
     path = weakest_links(tree, KENDALL)
     subtrees = [tree.collapse(set(cut)) for cut in all_subtrees(tree)]
@@ -91,7 +103,7 @@ def test_each_step_is_the_best_of_all_subtrees_at_its_price():
         assert mine == pytest.approx(max(worth), abs=1e-12)
 
 
-def test_steps_are_found_by_price_and_by_leaves():
+def test_steps_are_found_by_price_and_by_leaves() -> None:
     tree, *_ = make_tree(seed=2)
     path = weakest_links(tree, KENDALL)
     for k, step in enumerate(path.steps):
@@ -106,7 +118,7 @@ def test_steps_are_found_by_price_and_by_leaves():
     assert path.step_with_leaves(asked) == between + 1
 
 
-def test_branches_without_gain_go_before_the_first_step():
+def test_branches_without_gain_go_before_the_first_step() -> None:
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(60, 1)), rng.normal(size=60)
     tree = grow(
@@ -125,13 +137,13 @@ def test_branches_without_gain_go_before_the_first_step():
             assert branch > 0
 
 
-def test_a_tree_of_one_leaf_has_one_step():
+def test_a_tree_of_one_leaf_has_one_step() -> None:
     tree, *_ = make_tree()
     path = weakest_links(tree.collapse({0}), IAUC)
     assert [step.n_leaves for step in path.steps] == [1]
 
 
-def test_pruning_never_changes_the_order_of_scores():
+def test_pruning_never_changes_the_order_of_scores() -> None:
     tree, X, *_ = make_tree(seed=4)
     full = tree.score(X)
     path = weakest_links(tree, IAUC)

@@ -1,21 +1,29 @@
 """The paper's experiment on its published sample and on fresh ones (depth 3, no pruning)."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 import crank
 from crank import metrics
+from crank.datasets.sample import Sample
 
-OPTIONS = {"max_depth": 3, "min_samples_leaf": 1, "prune": None, "leaf_order": "oriented"}
+OPTIONS: dict[str, Any] = {
+    "max_depth": 3,
+    "min_samples_leaf": 1,
+    "prune": None,
+    "leaf_order": "oriented",
+}
 
 
 @pytest.fixture(scope="module")
-def samples():
+def samples() -> tuple[Sample, Sample]:
     return crank.datasets.paper_sample()
 
 
-def test_cart_fits_well_and_ranks_badly(samples):
+def test_cart_fits_well_and_ranks_badly(samples: tuple[Sample, Sample]) -> None:
     train, test = samples
     cart = DecisionTreeRegressor(max_depth=3, random_state=0).fit(train.X, train.y)
     score = cart.predict(test.X)
@@ -27,7 +35,9 @@ def test_cart_fits_well_and_ranks_badly(samples):
 @pytest.mark.parametrize(
     ("criterion", "iauc", "kendall"), [("iauc", 0.942, 0.853), ("kendall", 0.938, 0.851)]
 )
-def test_stumps_rank_well(samples, criterion, iauc, kendall):
+def test_stumps_rank_well(
+    samples: tuple[Sample, Sample], criterion: str, iauc: float, kendall: float
+) -> None:
     train, test = samples
     model = crank.fit(train.frame, "y ~ x", criterion=criterion, **OPTIONS)
     score = model.predict(test.frame)
@@ -35,7 +45,9 @@ def test_stumps_rank_well(samples, criterion, iauc, kendall):
     assert metrics.kendall(test.y, score) == pytest.approx(kendall, abs=0.002)
 
 
-def test_a_learner_that_cuts_a_node_several_times_ranks_better(samples):
+def test_a_learner_that_cuts_a_node_several_times_ranks_better(
+    samples: tuple[Sample, Sample],
+) -> None:
     train, test = samples
     model = crank.fit(train.frame, "y ~ x", criterion="kendall", learner="tree", **OPTIONS)
     score = model.predict(test.frame)
@@ -43,7 +55,7 @@ def test_a_learner_that_cuts_a_node_several_times_ranks_better(samples):
     assert metrics.kendall(test.y, score) >= 0.92
 
 
-def test_the_picture_holds_over_a_hundred_samples():
+def test_the_picture_holds_over_a_hundred_samples() -> None:
     ranked, regressed = [], []
     for seed in range(100):
         train = crank.datasets.paper_toy(100, random_state=seed)

@@ -12,17 +12,17 @@ from crank.ranks import Ranks, rank
 tied = st.lists(st.integers(-3, 3), min_size=1, max_size=25)
 
 
-def naive_pairs(y, w):
-    return sum(w[i] * w[k] for i in range(len(y)) for k in range(len(y)) if y[i] < y[k])
+def naive_pairs(y: np.ndarray, w: np.ndarray) -> float:
+    return float(sum(w[i] * w[k] for i in range(len(y)) for k in range(len(y)) if y[i] < y[k]))
 
 
-def naive_triples(y, w):
+def naive_triples(y: np.ndarray, w: np.ndarray) -> float:
     n = range(len(y))
-    return sum(w[i] * w[j] * w[k] for i in n for j in n for k in n if y[i] < y[j] < y[k])
+    return float(sum(w[i] * w[j] * w[k] for i in n for j in n for k in n if y[i] < y[j] < y[k]))
 
 
 @given(tied, st.integers(0, 2**32 - 1))
-def test_ranks_agree_with_naive_counts(values, seed):
+def test_ranks_agree_with_naive_counts(values: list[int], seed: int) -> None:
     y = np.array(values, dtype=float)
     w = np.random.default_rng(seed).integers(1, 5, len(y)).astype(float)
     for weight in (None, w):
@@ -40,31 +40,31 @@ def test_ranks_agree_with_naive_counts(values, seed):
 
 
 @given(tied)
-def test_ties_keep_the_order_of_rows(values):
+def test_ties_keep_the_order_of_rows(values: list[int]) -> None:
     y = np.array(values, dtype=float)
     assert rank(y).row.tolist() == np.argsort(y, kind="stable").tolist()
 
 
-def test_zeros_of_either_sign_are_tied():
+def test_zeros_of_either_sign_are_tied() -> None:
     r = rank(np.array([0.0, -0.0, 0.0, -1.0]))
     assert r.row.tolist() == [3, 0, 1, 2]
     assert r.group.tolist() == [0, 1, 1, 1]
 
 
-def test_many_ties_sort_like_a_stable_sort():
+def test_many_ties_sort_like_a_stable_sort() -> None:
     y = np.random.default_rng(0).integers(0, 9, 5000).astype(float)
     assert (rank(y).row == np.argsort(y, kind="stable")).all()
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60))
-def test_the_compiled_sort_is_a_stable_sort(values):
+def test_the_compiled_sort_is_a_stable_sort(values: list[float]) -> None:
     y = np.array(values)
     assert stable_order(y).tolist() == np.argsort(y, kind="stable").tolist()
     wide = np.tile(y, 7) * np.repeat(np.array([1.0, -1.0, 1e-300, 0.0, 1.0, 0.5, -0.0]), len(y))
     assert stable_order(wide).tolist() == np.argsort(wide, kind="stable").tolist()
 
 
-def test_large_samples_are_ranked_alike(monkeypatch):
+def test_large_samples_are_ranked_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     for y in (rng.normal(size=3000), rng.integers(-5, 5, 3000) * 0.5, -np.zeros(3000)):
         plain = rank(y)
@@ -76,7 +76,7 @@ def test_large_samples_are_ranked_alike(monkeypatch):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_subset_ranks_like_its_own_rows(weighted):
+def test_a_subset_ranks_like_its_own_rows(weighted: bool) -> None:
     rng = np.random.default_rng(1)
     y = rng.integers(0, 20, 60).astype(float)
     w = rng.uniform(0.5, 2, 60) if weighted else None
@@ -91,6 +91,6 @@ def test_a_subset_ranks_like_its_own_rows(weighted):
             assert np.allclose(getattr(part, name), getattr(alone, name), rtol=1e-12)
 
 
-def test_quantiles_lie_inside_the_unit_interval():
+def test_quantiles_lie_inside_the_unit_interval() -> None:
     r = rank(np.array([1.0, 2.0, 2.0, 5.0]))
     assert r.quantile.tolist() == [0.125, 0.5, 0.5, 0.875]

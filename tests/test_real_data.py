@@ -1,6 +1,7 @@
 """Every learner with every criterion on real data, judged on rows that it has not seen."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import crank
@@ -17,7 +18,9 @@ FORMULAS = {
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("name", FORMULAS)
-def test_every_learner_and_criterion_beats_a_constant_score(name, learner, criterion, request):
+def test_every_learner_and_criterion_beats_a_constant_score(
+    name: str, learner: str, criterion: str, request: pytest.FixtureRequest
+) -> None:
     frame = request.getfixturevalue(name)
     frame = frame.sample(min(len(frame), 2500), random_state=1)
     cut = len(frame) * 4 // 5
@@ -30,7 +33,7 @@ def test_every_learner_and_criterion_beats_a_constant_score(name, learner, crite
     assert (figures["ci_low"] > 0.6).all()
 
 
-def test_ames_has_what_the_test_says(ames):
+def test_ames_has_what_the_test_says(ames: pd.DataFrame) -> None:
     text = [name for name in ames if ames[name].dtype.kind not in "iuf"]
     assert len(text) == 43
     assert ames.isna().any(axis=1).all()
@@ -44,7 +47,9 @@ def test_ames_has_what_the_test_says(ames):
         ("nhefs", "wt82_71 ~ age + wt71 + smokeintensity + sex + race + education + exercise"),
     ],
 )
-def test_one_standard_error_pruning_is_smaller_and_nearly_as_good(name, formula, request):
+def test_one_standard_error_pruning_is_smaller_and_nearly_as_good(
+    name: str, formula: str, request: pytest.FixtureRequest
+) -> None:
     frame = request.getfixturevalue(name)
     frame = frame.dropna(subset=[formula.split(" ~ ")[0]])
     test_rows = np.arange(len(frame)) % 3 == 0

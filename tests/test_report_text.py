@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import crank
 from crank.growing.conditions import AnyOf, Sum, Values
 from crank.growing.wording import BRIEF, FULL, RULES, ColumnWords, condition_text, named_columns
+from tests.narrowing import present
 
 LEVELS = ["a", "b, c", "very good", "d", "e", "f", "g", "h"]
 TOKEN = re.compile(
@@ -26,7 +27,9 @@ class Reader:
         self.frame, self.means = frame, means
 
     def rows(self, text: str) -> np.ndarray:
-        self.tokens = [(m.lastgroup, m.group(m.lastgroup).strip()) for m in TOKEN.finditer(text)]
+        self.tokens = [
+            (present(m.lastgroup), m[present(m.lastgroup)].strip()) for m in TOKEN.finditer(text)
+        ]
         self.at = 0
         found = self.alternatives()
         assert self.at == len(self.tokens), text
@@ -90,7 +93,7 @@ class Reader:
         if match := re.fullmatch(r"([a-z]\w*) ([<>]=?) (\S+)", text):
             self.column = match[1]
             return compare(self.frame[match[1]].to_numpy(float), match[2], float(match[3]))
-        match = re.fullmatch(r"(.*) ([<>]=?) (\S+)", text)
+        match = present(re.fullmatch(r"(.*) ([<>]=?) (\S+)", text))
         total = np.zeros(len(self.frame))
         for sign, size, name in re.findall(r"([+-]?) ?(\d\S*) (\S+?\[.*?\]|\S+)", match[1]):
             total += float(sign + size) * self.design_column(name)
@@ -140,7 +143,9 @@ def sample(seed: int, n: int, gaps: float) -> pd.DataFrame:
 @pytest.mark.parametrize("learner", ["stump", "tree", "logistic"])
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), n=st.integers(20, 90), gaps=st.sampled_from([0.0, 0.1, 0.5]))
-def test_the_rows_that_meet_a_full_rule_are_the_rows_of_its_leaf(learner, seed, n, gaps):
+def test_the_rows_that_meet_a_full_rule_are_the_rows_of_its_leaf(
+    learner: str, seed: int, n: int, gaps: float
+) -> None:
     frame = sample(seed, n, gaps)
     m = crank.fit(frame, "y ~ x + z + g + b", learner=learner, max_depth=4, prune=None)
     rules, means = read_rules(m.rules(full=True))
@@ -155,7 +160,7 @@ def test_the_rows_that_meet_a_full_rule_are_the_rows_of_its_leaf(learner, seed, 
 @pytest.mark.parametrize("learner", ["stump", "tree"])
 @settings(max_examples=6)
 @given(seed=st.integers(0, 10**6), gaps=st.sampled_from([0.0, 0.3]))
-def test_rules_of_the_table_hold_on_the_training_rows(learner, seed, gaps):
+def test_rules_of_the_table_hold_on_the_training_rows(learner: str, seed: int, gaps: float) -> None:
     frame = sample(seed, 80, gaps)
     m = crank.fit(frame, "y ~ x + z + g + b", learner=learner, max_depth=4, prune=None)
     reader, leaf = Reader(frame, {}), m.predict(frame, "leaf")
@@ -163,7 +168,7 @@ def test_rules_of_the_table_hold_on_the_training_rows(learner, seed, gaps):
         np.testing.assert_array_equal(reader.rows(rule), leaf == place, err_msg=rule)
 
 
-def test_missing_values_are_named_where_training_had_some(toy):
+def test_missing_values_are_named_where_training_had_some(toy: pd.DataFrame) -> None:
     holes = toy.assign(x1=toy["x1"].mask(toy.index % 3 == 0))
     for frame, told in ((holes, True), (toy, False)):
         m = crank.fit(frame, "y ~ x1 + x2", max_depth=3, prune=None)
@@ -174,7 +179,7 @@ def test_missing_values_are_named_where_training_had_some(toy):
         assert not re.search(r"x2 [<>]=? \S+ or missing", m.rules())
 
 
-def test_a_leaf_of_missing_values_says_so():
+def test_a_leaf_of_missing_values_says_so() -> None:
     y = np.arange(60.0)
     frame = pd.DataFrame({"y": y, "g": np.where(y < 20, "a", "b")}).assign(
         g=lambda d: d["g"].mask(d["y"] % 20 > 2)
@@ -183,7 +188,7 @@ def test_a_leaf_of_missing_values_says_so():
     assert m.tidy()["rule"].tolist() == ["g is missing", "g is not missing"]
 
 
-def test_booleans_and_indicators_are_said_in_words(toy):
+def test_booleans_and_indicators_are_said_in_words(toy: pd.DataFrame) -> None:
     frame = toy.assign(y=toy["y"] + 5 * toy["flag"])
     m = crank.fit(frame, "y ~ flag + x1", max_depth=1, prune=None)
     assert m.tidy()["rule"].tolist() == ["flag is true", "flag is false"]
@@ -194,7 +199,7 @@ def test_booleans_and_indicators_are_said_in_words(toy):
     assert m.tidy()["rule"].tolist() == ["g in {b}", "g not in {b}"]
 
 
-def test_long_lists_are_cut_for_people_and_whole_in_tables():
+def test_long_lists_are_cut_for_people_and_whole_in_tables() -> None:
     rng = np.random.default_rng(0)
     levels = [f"level {k:02}" for k in range(30)]
     frame = pd.DataFrame({"g": rng.choice(levels, 600)})
@@ -210,7 +215,7 @@ def test_long_lists_are_cut_for_people_and_whole_in_tables():
     assert any("…" in text.get_text() for text in ax.texts)
 
 
-def test_several_cuts_get_parentheses():
+def test_several_cuts_get_parentheses() -> None:
     columns = named_columns(["x", "z"])
     low = {0: Values.number("<=", 1.0, missing=False)}
     high = {0: Values.number(">", 2.0, missing=True)}
@@ -223,7 +228,7 @@ def test_several_cuts_get_parentheses():
     assert text == "(x <= 1 or (x > 2 or missing)) & (z < 0 or missing)"
 
 
-def test_conditions_on_one_column_are_joined_and_stay_true_of_missing_values():
+def test_conditions_on_one_column_are_joined_and_stay_true_of_missing_values() -> None:
     above, below = Values.number(">", 1.0, missing=True), Values.number("<=", 5.0, missing=True)
     assert condition_text(AnyOf(({0: above & below},)), named_columns(["x"]), FULL) == (
         "1 < x <= 5 or missing"
@@ -234,7 +239,7 @@ def test_conditions_on_one_column_are_joined_and_stay_true_of_missing_values():
     assert not (closed & open_).missing
 
 
-def test_sums_can_be_worked_out_by_hand_and_are_short_where_space_is():
+def test_sums_can_be_worked_out_by_hand_and_are_short_where_space_is() -> None:
     condition = Sum((1, 0, 2, 3), (-2.0, 0.123456789, 1.0, 1e-7), ">", 0.25, (0.0, 3.0, 0.0, 1.0))
     columns = [ColumnWords(name, missing=name == "x") for name in "xyzu"]
     assert condition_text(condition, columns, BRIEF) == "-2 y + 0.1235 x + 1 z + … 1 more > 0.25"
@@ -243,7 +248,7 @@ def test_sums_can_be_worked_out_by_hand_and_are_short_where_space_is():
     )
 
 
-def test_levels_outside_the_node_are_listed_with_the_missing_values():
+def test_levels_outside_the_node_are_listed_with_the_missing_values() -> None:
     rule = crank.plugins.stump.StumpRule(0, levels=((0,), (1,)), missing_left=True)
     names, levels = ["g"], [["a", "b", "c"]]
     assert rule.describe(names, levels) == "g in {a, c} or missing"

@@ -1,7 +1,9 @@
 """Reading raw columns: the same answers from every kind of frame, and clear refusals."""
 
 import datetime
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from crank.errors import DataError
 from crank.frames.table import Table
 
-COLUMNS = {
+COLUMNS: dict[str, list[Any]] = {
     "float": [1.5, None, 3.0],
     "int": [1, 2, 3],
     "gap": [1, None, 3],
@@ -24,7 +26,7 @@ COLUMNS = {
 }
 
 
-def pandas_frame():
+def pandas_frame() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "float": [1.5, np.nan, 3.0],
@@ -37,7 +39,7 @@ def pandas_frame():
     )
 
 
-FRAMES = {
+FRAMES: dict[str, Callable[[], Any]] = {
     "pandas": pandas_frame,
     "pandas objects": lambda: pd.DataFrame(
         {n: pd.Series(v, dtype=object) for n, v in COLUMNS.items()}
@@ -52,18 +54,19 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_every_frame_gives_the_same_columns(frame):
+def test_every_frame_gives_the_same_columns(frame: str) -> None:
     table = Table.read(FRAMES[frame]())
     assert (table.names, table.n_rows) == (tuple(COLUMNS), 3)
     kinds = ["number", "number", "number", "boolean", "boolean", "category"]
     assert [table.kind(name) for name in table.names] == kinds
-    for name, expected in [
+    numbers: list[tuple[str, list[float]]] = [
         ("float", [1.5, np.nan, 3.0]),
         ("int", [1, 2, 3]),
         ("gap", [1, np.nan, 3]),
         ("flag", [1, 0, 1]),
         ("maybe", [1, np.nan, 0]),
-    ]:
+    ]
+    for name, expected in numbers:
         values = table.numeric(name)
         assert values.dtype == np.float64
         np.testing.assert_array_equal(values, expected)
@@ -76,14 +79,14 @@ def test_every_frame_gives_the_same_columns(frame):
     np.testing.assert_array_equal(table.codes("gap", [3, 1])[0], [1, -1, 0])
 
 
-def test_pyarrow_tables_are_read():
+def test_pyarrow_tables_are_read() -> None:
     pa = pytest.importorskip("pyarrow")
     table = Table.read(pa.table(COLUMNS))
     np.testing.assert_array_equal(table.numeric("gap"), [1, np.nan, 3])
     np.testing.assert_array_equal(table.codes("text")[0], [1, -1, 0])
 
 
-def test_floats_are_not_copied_and_float32_stays():
+def test_floats_are_not_copied_and_float32_stays() -> None:
     wide = np.arange(4.0)
     narrow = wide.astype(np.float32)
     for table in (
@@ -95,7 +98,7 @@ def test_floats_are_not_copied_and_float32_stays():
     assert np.shares_memory(Table.read({"x": wide}).numeric("x"), wide)
 
 
-def test_a_declared_order_is_kept_with_its_absent_levels():
+def test_a_declared_order_is_kept_with_its_absent_levels() -> None:
     order = ["low", "mid", "high"]
     values = ["high", None, "low"]
     for data in (
@@ -111,14 +114,14 @@ def test_a_declared_order_is_kept_with_its_absent_levels():
         np.testing.assert_array_equal(codes, [2, -1, 0])
 
 
-def test_polars_categoricals_are_sorted_because_their_order_is_an_accident():
+def test_polars_categoricals_are_sorted_because_their_order_is_an_accident() -> None:
     data = pl.DataFrame({"q": pl.Series(["b", "a", None], dtype=pl.Categorical)})
     codes, levels = Table.read(data).codes("q")
     assert levels == ("a", "b")
     np.testing.assert_array_equal(codes, [1, 0, -1])
 
 
-def test_levels_keep_their_type_and_match_by_value():
+def test_levels_keep_their_type_and_match_by_value() -> None:
     table = Table.read({"k": [3, 1, 2], "b": [True, False, True]})
     assert table.codes("k")[1] == (1, 2, 3)
     assert all(type(level) is int for level in table.codes("k")[1])
@@ -127,17 +130,17 @@ def test_levels_keep_their_type_and_match_by_value():
     np.testing.assert_array_equal(floats.codes("k", (1, 2, 3))[0], [0, 2, -1, -2])
 
 
-def test_categories_that_json_cannot_hold_become_text():
+def test_categories_that_json_cannot_hold_become_text() -> None:
     cut = pd.cut(pd.Series([0.5, 1.5, 2.5]), [0, 1, 2, 3])
     assert Table.read(pd.DataFrame({"q": cut})).codes("q")[1] == ("(0, 1]", "(1, 2]", "(2, 3]")
 
 
-def test_values_outside_the_given_levels_are_marked():
+def test_values_outside_the_given_levels_are_marked() -> None:
     table = Table.read({"g": ["a", "z", None]})
     np.testing.assert_array_equal(table.codes("g", ("a", "b"))[0], [0, -2, -1])
 
 
-def test_a_column_of_nulls_fits_wherever_it_is_put():
+def test_a_column_of_nulls_fits_wherever_it_is_put() -> None:
     for nothing in ([None, None], np.array([np.nan, np.nan]), pl.Series([None, None])):
         table = Table.read({"x": nothing})
         assert table.kind("x") == "number"
@@ -145,7 +148,7 @@ def test_a_column_of_nulls_fits_wherever_it_is_put():
         np.testing.assert_array_equal(table.codes("x", ("a", "b"))[0], [-1, -1])
 
 
-def test_rows_are_chosen_by_mask_or_number_and_again():
+def test_rows_are_chosen_by_mask_or_number_and_again() -> None:
     for data in (pandas_frame(), pl.DataFrame(COLUMNS)):
         table = Table.read(data).rows([2, 0, 2])
         assert table.n_rows == 3
@@ -160,14 +163,14 @@ def test_rows_are_chosen_by_mask_or_number_and_again():
         table.rows([True, False])
 
 
-def test_scalars_make_one_row_and_masked_arrays_have_gaps():
+def test_scalars_make_one_row_and_masked_arrays_have_gaps() -> None:
     table = Table.read({"x": 3, "g": "a"})
     assert (table.n_rows, table.numeric("x")[0], table.codes("g")[1]) == (1, 3.0, ("a",))
     masked = Table.read({"x": np.ma.array([1, 2], mask=[False, True])})
     np.testing.assert_array_equal(masked.numeric("x"), [1, np.nan])
 
 
-def test_decimals_are_numbers():
+def test_decimals_are_numbers() -> None:
     for data in (
         {"x": [Decimal("1.5"), None]},
         pl.DataFrame({"x": [Decimal("1.5"), None]}),
@@ -175,7 +178,7 @@ def test_decimals_are_numbers():
         np.testing.assert_array_equal(Table.read(data).numeric("x"), [1.5, np.nan])
 
 
-def test_dates_are_days():
+def test_dates_are_days() -> None:
     day = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
     for data in (
         pd.DataFrame({"x": [1, 2], "day": pd.to_datetime(day)}),
@@ -194,7 +197,7 @@ def test_dates_are_days():
             table.days("x")
 
 
-def test_columns_that_no_formula_takes_are_refused_only_when_they_are_used():
+def test_columns_that_no_formula_takes_are_refused_only_when_they_are_used() -> None:
     for data in (
         pd.DataFrame({"x": [1, 2], "t": pd.to_timedelta([1, 2], unit="D")}),
         pl.DataFrame({"x": [1, 2], "t": [datetime.timedelta(1), datetime.timedelta(2)]}),
@@ -217,12 +220,12 @@ def test_columns_that_no_formula_takes_are_refused_only_when_they_are_used():
         ({1: [1], "1": [2]}, "these appear more than once: '1'"),
     ],
 )
-def test_what_is_no_table_is_refused(data, message):
+def test_what_is_no_table_is_refused(data: int, message: str) -> None:
     with pytest.raises(DataError, match=message):
         Table.read(data)
 
 
-def test_wrong_uses_of_a_column_are_explained():
+def test_wrong_uses_of_a_column_are_explained() -> None:
     table = Table.read({"income": [1.0, 2.0], "cut": ["a", "b"], "odd": ["a", 1]})
     with pytest.raises(
         DataError,
@@ -245,7 +248,7 @@ def test_wrong_uses_of_a_column_are_explained():
 
 
 @given(st.lists(st.one_of(st.none(), st.text(max_size=3)), min_size=1))
-def test_codes_find_every_text_again(values):
+def test_codes_find_every_text_again(values: Any) -> None:
     for data in ({"g": values}, pd.DataFrame({"g": pd.Series(values, dtype=object)})):
         codes, levels = Table.read(data).codes("g")
         assert list(levels) == sorted({v for v in values if v is not None})
@@ -253,14 +256,16 @@ def test_codes_find_every_text_again(values):
 
 
 @pytest.mark.parametrize("read", [Table.numeric, Table.codes])
-def test_whole_numbers_beyond_all_floats_are_refused(read):
+def test_whole_numbers_beyond_all_floats_are_refused(read: Callable[..., Any]) -> None:
     with pytest.raises(DataError, match="'x' holds whole numbers that are too large"):
         read(Table.read({"x": [1, 10**400]}), "x")
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8", "bool", "Int64"])
 @pytest.mark.parametrize("n", [0, 1, 7])
-def test_a_frame_of_one_type_is_read_as_column_by_column(monkeypatch, dtype, n):
+def test_a_frame_of_one_type_is_read_as_column_by_column(
+    monkeypatch: pytest.MonkeyPatch, dtype: Any, n: int
+) -> None:
     values = np.random.default_rng(n).integers(0, 2, (n, 3))
     frame = pd.DataFrame(values, columns=["a", 2, "c"]).astype(dtype)
     if dtype.startswith("float") and n > 1:

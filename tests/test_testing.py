@@ -27,7 +27,7 @@ from crank.testing import LearnerCheckError, Report, check_learner, learner_chec
 from crank.testing.check import Kit
 from crank.testing.nodes import noisy
 from crank.testing.run import CHECKS, run_checks
-from tests.faulty import FAULTS, Good, learner, with_rule
+from tests.faulty import FAULTS, Good, Rule, learner, with_rule
 
 
 def failed(broken: Any) -> dict[str, str]:
@@ -90,7 +90,7 @@ class NeedsPackage(Good):
 
     requires = {"sklearn": "scikit-learn"}  # noqa: RUF012 - as authors write it
 
-    class rule(Good.rule):
+    class rule(Rule):
         @classmethod
         def from_dict(cls, d: Any) -> Any:
             import sklearn  # noqa: F401 - the offence

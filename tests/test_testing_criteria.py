@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -90,10 +90,16 @@ def test_every_check_is_proved() -> None:
     [
         ("kendall", "Allowed: a crank.criteria.Criterion"),
         (replace(GOOD, contract=2), "contract = 2. Allowed: 1"),
-        (replace(GOOD, scores=None), "scores = None. Allowed: a function"),  # type: ignore[arg-type]
+        (replace(GOOD, scores=cast(Any, None)), "scores = None. Allowed: a function"),
         (replace(GOOD, figure=IAUC_UNIFORM), "Allowed: KENDALL, IAUC of crank.metrics.figures"),
-        (replace(GOOD, objective="max"), "objective = 'max'. Allowed: 'sum', 'variance'"),  # type: ignore[arg-type]
-        (replace(GOOD, leaf_order="up"), "leaf_order = 'up'. Allowed: 'oriented', 'rank'"),  # type: ignore[arg-type]
+        (
+            replace(GOOD, objective=cast(Any, "max")),
+            "objective = 'max'. Allowed: 'sum', 'variance'",
+        ),
+        (
+            replace(GOOD, leaf_order=cast(Any, "up")),
+            "leaf_order = 'up'. Allowed: 'oriented', 'rank'",
+        ),
     ],
 )
 def test_only_criteria_of_the_right_form_are_checked(wrong: Any, message: str) -> None:
@@ -156,8 +162,8 @@ def test_what_goes_wrong_in_a_plugin_is_said_to_be_the_plugins() -> None:
         get_criterion("odd")
     with pytest.raises(PluginError, match=r"criterion 'lost' of crank-good 0.2 cannot be loaded"):
         get_criterion("lost")
-    raising = criteria.Guarded(lambda r, n, m: 1 / 0, "'x' of y 1")  # type: ignore[arg-type, return-value]
+    raising: Any = criteria.Guarded(cast(Any, lambda r, n, m: 1 / 0), "'x' of y 1")
     with pytest.raises(PluginError, match="criterion 'x' of y 1 failed: ZeroDivisionError"):
-        raising(None, None, None)  # type: ignore[arg-type]
+        raising(None, None, None)
     with pytest.raises(OptionError, match=r"no criterion named 'goood'.*Did you mean 'good'"):
         get_criterion("goood")

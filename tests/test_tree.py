@@ -10,14 +10,21 @@ from crank.fitting.grow import grow
 from crank.growing.tree import Tree
 from crank.metrics.figures import KENDALL
 from crank.plugins.base import TrainingMatrix
-from crank.plugins.stump import Stump
+from crank.plugins.stump import Stump, StumpRule
 from crank.ranks import rank
+from tests.narrowing import of, present
 
 
-def grown(seed=0, n=120, depth=4, min_leaf=3, levels=(0, 0, 5)):
+def grown(
+    seed: int = 0,
+    n: int = 120,
+    depth: int = 4,
+    min_leaf: int = 3,
+    levels: tuple[int, int, int] = (0, 0, 5),
+) -> tuple[Tree, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    X = np.column_stack([rng.integers(0, k, n) if k else rng.normal(size=n) for k in levels])
-    X = X.astype(float)
+    columns = [rng.integers(0, k, n).astype(float) if k else rng.normal(size=n) for k in levels]
+    X = np.column_stack(columns)
     X[rng.random(X.shape) < 0.1] = np.nan
     y = np.nan_to_num(X[:, 0]) ** 2 + np.nan_to_num(X).sum(axis=1) + rng.normal(size=n)
     tree = grow(
@@ -31,22 +38,22 @@ def grown(seed=0, n=120, depth=4, min_leaf=3, levels=(0, 0, 5)):
     return tree, X, y
 
 
-def route(tree, row):
+def route(tree: Tree, row: np.ndarray) -> int:
     """Walk one row down, asking each rule by itself."""
     index = 0
     while tree.nodes[index].split is not None:
         node = tree.nodes[index]
-        index = node.left if node.split.goes_left(row[None, :])[0] else node.right
+        index = node.left if present(node.split).goes_left(row[None, :])[0] else node.right
     return index
 
 
-def test_leaf_scores_subtract_a_power_of_two_at_each_right_turn():
+def test_leaf_scores_subtract_a_power_of_two_at_each_right_turn() -> None:
     tree, X, _ = grown()
     for row in X[:40]:
         index, score = 0, 2.0**tree.depth
         while tree.nodes[index].split is not None:
             node = tree.nodes[index]
-            if node.split.goes_left(row[None, :])[0]:
+            if present(node.split).goes_left(row[None, :])[0]:
                 index = node.left
             else:
                 index = node.right
@@ -54,7 +61,7 @@ def test_leaf_scores_subtract_a_power_of_two_at_each_right_turn():
         assert tree.score(row[None, :]) == [score]
 
 
-def test_scores_fall_from_left_to_right_and_end_above_zero():
+def test_scores_fall_from_left_to_right_and_end_above_zero() -> None:
     for seed in range(5):
         tree, _, _ = grown(seed, depth=6)
         assert (np.diff(tree.scores) < 0).all()
@@ -65,7 +72,7 @@ def test_scores_fall_from_left_to_right_and_end_above_zero():
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 7))
-def test_apply_routes_every_row_as_its_rules_say(seed, depth):
+def test_apply_routes_every_row_as_its_rules_say(seed: int, depth: int) -> None:
     tree, X, _ = grown(seed, 80, depth, 1)
     rng = np.random.default_rng(seed)
     new = X[rng.integers(0, 80, 150)] + rng.choice([0.0, 0.5, np.nan], (150, 3))
@@ -76,22 +83,23 @@ def test_apply_routes_every_row_as_its_rules_say(seed, depth):
     assert tree.apply(new).tolist() == expected
 
 
-def test_a_table_of_nodes_finds_the_leaves_that_the_rules_find():
+def test_a_table_of_nodes_finds_the_leaves_that_the_rules_find() -> None:
     tree, X, _ = grown(8, 300, 7, 1)
     rng = np.random.default_rng(8)
     odd = [0.0, 0.5, np.nan, -9.0, 99.0, np.inf, -np.inf]
     new = X[rng.integers(0, 300, 2000)] + rng.choice(odd, (2000, 3))
-    thresholds = [n.split.rule.threshold for n in tree.nodes if n.split is not None]
+    rules = [of(StumpRule, n.split.rule) for n in tree.nodes if n.split is not None]
+    thresholds = [rule.threshold for rule in rules]
     on_them = np.array([t for t in thresholds if t is not None])[:, None].repeat(3, axis=1)
     new = np.vstack([new, on_them, np.nextafter(on_them, 9), np.nextafter(on_them, -9)])
     expected = [route(tree, row) for row in new]
-    assert tree.routing.route(new).tolist() == expected
+    assert present(tree.routing).route(new).tolist() == expected
     assert (tree.apply(new) == tree.leaf_of_node[expected]).all()
     assert (tree._route(new) == expected).all()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, -1])
-def test_blocks_and_threads_change_nothing(monkeypatch, n_jobs):
+def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, n_jobs: int) -> None:
     tree, X, _ = grown()
     leaf, score = tree.apply(X), tree.score(X)
     assert np.array_equal(score, tree.scores[leaf])
@@ -100,13 +108,13 @@ def test_blocks_and_threads_change_nothing(monkeypatch, n_jobs):
     assert np.array_equal(tree.score(X, n_jobs), score)
 
 
-def test_routing_refuses_what_it_could_not_read():
+def test_routing_refuses_what_it_could_not_read() -> None:
     tree, X, _ = grown(9)
     with pytest.raises(IndexError, match="X has 1"):
         tree.apply(X[:, :1])
 
 
-def test_rank_order_sorts_the_same_leaves_by_mean_rank():
+def test_rank_order_sorts_the_same_leaves_by_mean_rank() -> None:
     tree, X, y = grown(3, depth=5)
     by_rank = Tree(tree.nodes, tree.depth, tree.totals, "rank")
     quantile = [tree.nodes[i].quantile for i in by_rank.leaves]
@@ -120,7 +128,7 @@ def test_rank_order_sorts_the_same_leaves_by_mean_rank():
     assert means[0] > means[-1]
 
 
-def test_collapse_merges_a_branch_into_one_leaf():
+def test_collapse_merges_a_branch_into_one_leaf() -> None:
     tree, X, _ = grown(4)
     inner = [i for i, node in enumerate(tree.nodes) if node.split is not None]
     for at in inner:
@@ -136,7 +144,7 @@ def test_collapse_merges_a_branch_into_one_leaf():
         assert kept == sum(node.gain(KENDALL) for node in tree.nodes) - gone
 
 
-def test_pruning_keeps_the_scores_order():
+def test_pruning_keeps_the_scores_order() -> None:
     tree, X, _ = grown(5, depth=6)
     inner = [i for i, node in enumerate(tree.nodes) if node.split is not None]
     smaller = tree.collapse(set(inner[3:5]))
@@ -145,7 +153,7 @@ def test_pruning_keeps_the_scores_order():
     assert (np.diff(after[order]) >= 0).all()
 
 
-def test_collapsing_the_root_leaves_one_leaf():
+def test_collapsing_the_root_leaves_one_leaf() -> None:
     tree, X, _ = grown(6)
     stump = tree.collapse({0})
     assert len(stump.nodes) == 1
@@ -153,7 +161,7 @@ def test_collapsing_the_root_leaves_one_leaf():
     assert stump.figure(KENDALL) == 0.5
 
 
-def test_nodes_carry_rparts_numbers():
+def test_nodes_carry_rparts_numbers() -> None:
     tree, _, _ = grown(7)
     for node in tree.nodes:
         if node.split is not None:
@@ -161,4 +169,4 @@ def test_nodes_carry_rparts_numbers():
             assert tree.nodes[node.right].number == 2 * node.number + 1
     assert tree.nodes[0].number == 1
     with pytest.raises(AttributeError):
-        tree.nodes[0].n = 3
+        tree.nodes[0].n = 3  # type: ignore[misc]

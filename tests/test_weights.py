@@ -1,6 +1,7 @@
 """Case weights in fits: what they may and may not change."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,19 +17,19 @@ CRITERIA = ["crank", "kendall", "iauc", "spearman"]
 
 
 @pytest.fixture(scope="module")
-def data():
+def data() -> Any:
     frame = crank.datasets.regression(120, 5, noise=1.0, random_state=3).frame
-    frame["g"] = pd.Categorical.from_codes(np.arange(120) % 3, ["a", "b", "c"])
+    frame["g"] = pd.Categorical(np.array(["a", "b", "c"])[np.arange(120) % 3])
     return frame, np.random.default_rng(4).integers(1, 5, 120).astype(float)
 
 
-def fitted(frame, **options):
+def fitted(frame: Any, **options: Any) -> Any:
     return crank.fit(frame, "y ~ .", **{"max_depth": 3, "prune": None, **options})
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-120, 1e-30, 1e30, 1e120, 1e200])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_the_scale_of_weights_changes_no_fit(data, learner, scale):
+def test_the_scale_of_weights_changes_no_fit(data: Any, learner: str, scale: float) -> None:
     frame, w = data
     one, two = (fitted(frame, learner=learner, weights=v) for v in (w, w * scale))
     assert one.tree.n_leaves == two.tree.n_leaves > 1
@@ -48,7 +49,9 @@ def test_the_scale_of_weights_changes_no_fit(data, learner, scale):
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("prune", [None, "cv"])
-def test_the_scale_of_weights_changes_no_criterion_and_no_pruning(data, criterion, prune):
+def test_the_scale_of_weights_changes_no_criterion_and_no_pruning(
+    data: Any, criterion: str, prune: str | None
+) -> None:
     frame, w = data
     options = {"criterion": criterion, "prune": prune, "cv": 4}
     models = [fitted(frame, weights=v, **options) for v in (w, w * 1e-200, w * 1e200)]
@@ -56,7 +59,7 @@ def test_the_scale_of_weights_changes_no_criterion_and_no_pruning(data, criterio
         assert model.predict(frame).tolist() == models[0].predict(frame).tolist()
 
 
-def test_rankingtree_takes_weights_of_any_scale(data):
+def test_rankingtree_takes_weights_of_any_scale(data: Any) -> None:
     frame, w = data
     X, y = frame[["x1", "x2", "x3", "x4", "x5"]].to_numpy(), frame["y"].to_numpy()
     trees = [crank.RankingTree(max_depth=3).fit(X, y, v) for v in (w, w * 1e-200, w * 1e200)]
@@ -66,7 +69,9 @@ def test_rankingtree_takes_weights_of_any_scale(data):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("weight", [1.0, 0.3, 7.0, 1e-200])
-def test_equal_weights_are_no_weights_to_the_last_bit(data, learner, weight):
+def test_equal_weights_are_no_weights_to_the_last_bit(
+    data: Any, learner: str, weight: float
+) -> None:
     frame, _ = data
     with_weights = fitted(frame, learner=learner, weights=np.full(120, weight))
     without = fitted(frame, learner=learner)
@@ -84,7 +89,7 @@ def test_equal_weights_are_no_weights_to_the_last_bit(data, learner, weight):
     )
 
 
-def test_weights_that_lie_far_apart_still_give_a_tree(data):
+def test_weights_that_lie_far_apart_still_give_a_tree(data: Any) -> None:
     frame, _ = data
     extreme = 10.0 ** np.linspace(-290, 290, 120)[np.random.default_rng(0).permutation(120)]
     for criterion in CRITERIA:
@@ -92,7 +97,7 @@ def test_weights_that_lie_far_apart_still_give_a_tree(data):
         assert np.isfinite(model.predict(frame)).all()
 
 
-def test_ranks_write_weights_in_units():
+def test_ranks_write_weights_in_units() -> None:
     y = np.array([3.0, 1.0, 2.0])
     for scale in (1.0, 1 / 3, 1e-200, 1e200):
         found = rank(y, np.array([2.0, 4.0, 6.0]) * scale)
@@ -109,7 +114,9 @@ def test_ranks_write_weights_in_units():
 
 @pytest.mark.parametrize("learner", ["stump", "tree", "logistic", "svm"])
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_whole_weights_are_as_if_rows_were_repeated(data, learner, criterion):
+def test_whole_weights_are_as_if_rows_were_repeated(
+    data: Any, learner: str, criterion: str
+) -> None:
     frame, w = data
     # leaves may have one row: `min_samples_leaf` counts rows, not weight
     options = {"learner": get_learner(learner), "criterion": criterion, "min_samples_leaf": 1}

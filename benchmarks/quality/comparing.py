@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,7 +39,7 @@ class Study:
         """Lay results out, columns in the order of the methods."""
         rows = pd.DataFrame([vars(one) for one in results])
         rows["kendall"] = rows["kendall"].astype(float)
-        where = {"index": ["set", "split"], "columns": "method", "aggfunc": "first"}
+        where: dict[str, Any] = {"index": ["set", "split"], "columns": "method", "aggfunc": "first"}
         kendall, cpu = (rows.pivot_table(values=name, **where) for name in ("kendall", "cpu"))
         names = [name for name in methods if name in kendall]
         first = rows.groupby("set").first()
@@ -48,7 +49,7 @@ class Study:
     def compared(self) -> list[str]:
         """Methods with enough splits to take part in comparisons."""
         done = self.kendall.notna().sum()
-        return [name for name in self.kendall if done[name] >= WHOLE * done.max()]
+        return [str(name) for name in self.kendall if done[str(name)] >= WHOLE * done.max()]
 
     @property
     def common(self) -> pd.DataFrame:

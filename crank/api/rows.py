@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from crank.frames.profile import ColumnProfile, profiles
 from crank.frames.table import Table
 from crank.frames.weights import read_weights
 from crank.metrics.groups import check_several, missing_labels, read_groups
+from crank.rankers.validation import Estimate
+from crank.ranks import Ranks
+from crank.records.provenance import TrainingInfo
 from crank.records.scored import group_labels
 
 
@@ -62,6 +65,35 @@ class TrainingRows:
     def n_groups(self) -> int | None:
         """Number of groups, if rows belong to some."""
         return None if self.groups is None else int(self.groups.max()) + 1
+
+    def unjudged(self, ranks: Ranks) -> TrainingInfo:
+        """Say what is known of the training before the model is judged."""
+        return TrainingInfo(
+            n=self.table.n_rows,
+            n_dropped=self.n_dropped,
+            weighted=not ranks.unweighted,
+            figures={},
+            crossvalidated={},
+            missing=self.missing,
+            n_groups=self.n_groups,
+        )
+
+    def info(
+        self,
+        ranks: Ranks,
+        figures: Mapping[str, Estimate],
+        crossvalidated: Mapping[str, Estimate],
+        scores: ColumnProfile | None = None,
+    ) -> TrainingInfo:
+        """Say all that a model remembers of its training: its figures, and these rows."""
+        return replace(
+            self.unjudged(ranks),
+            figures=figures,
+            crossvalidated=crossvalidated,
+            columns=self.columns,
+            data=self.fingerprint,
+            scores=scores,
+        )
 
 
 def training_rows(

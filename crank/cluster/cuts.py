@@ -13,8 +13,8 @@ from crank.cluster.prepared import Plan
 from crank.cluster.sketch import FloatArray
 from crank.kernels.bin_sums import BinCuts, BinSums, SummedLayer, choose
 from crank.kernels.bin_tables import COLUMN, FACTOR, KIND, column_table
+from crank.kernels.bins import MISSING_BIN
 from crank.kernels.categories import CategoryColumn, CategorySearch
-from crank.kernels.compiled_bins import MISSING_BIN
 from crank.kernels.cuts import Cut, Objective
 from crank.kernels.stumps import best_columns, directions, undecided
 from crank.plugins.stump import StumpRule, rule_of

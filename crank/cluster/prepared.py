@@ -18,7 +18,8 @@ from crank.cluster.rows import read_rows
 from crank.cluster.sketch import FloatArray, Parts, keys_of
 from crank.cluster.spread import Spread, design_of
 from crank.cluster.units import Units
-from crank.kernels.compiled_bins import MISSING_BIN, bin_rows
+from crank.kernels.bins import MISSING_BIN
+from crank.kernels.compiled_bins import bin_rows
 
 TILE = 128
 """Rows that are binned at a time: their columns stay in the first cache."""

@@ -10,7 +10,7 @@ from crank.datasets.arguments import RandomState, generator, integer, number
 from crank.datasets.sample import Sample, sample_of
 from crank.errors import OptionError, did_you_mean, listed
 
-NoiseLaw: TypeAlias = Literal["normal", "student"]
+NoiseDistribution: TypeAlias = Literal["normal", "student"]
 
 
 def regression(
@@ -19,11 +19,11 @@ def regression(
     noise: float = 1.0,
     random_state: RandomState = None,
     *,
-    law: NoiseLaw = "normal",
+    distribution: NoiseDistribution = "normal",
 ) -> Sample:
     """Draw from Y = m(X) + ε with ε independent of X; m(x) is an optimal score.
 
-    P(Y > y | X = x) = P(ε > y − m(x)) increases with m(x) whatever y is and whatever the law of ε,
+    P(Y > y | X = x) = P(ε > y − m(x)) increases with m(x) for every y and every distribution of ε,
     so m orders the rows best at every threshold. Here X is uniform on the unit cube and m is
     Friedman's function, 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5; features past the fifth
     carry nothing.
@@ -38,9 +38,9 @@ def regression(
         Scale of ε, 0 or more; the standard deviation of m(X) is about 5.
     random_state : int, numpy.random.Generator or None
         The same integer gives the same rows.
-    law : {"normal", "student"}
-        Law of ε before scaling: standard normal, or Student's t with 3 degrees of freedom, whose
-        heavy tails hurt least squares far more than they hurt ranks.
+    distribution : {"normal", "student"}
+        Of ε before scaling: standard normal, or Student's t with 3 degrees of freedom, whose heavy
+        tails hurt least squares far more than they hurt ranks.
 
     References
     ----------
@@ -54,22 +54,23 @@ def regression(
     >>> bool((sample.optimal == sample.y).all())
     True
     """
-    if law not in get_args(NoiseLaw):
+    allowed = get_args(NoiseDistribution)
+    if distribution not in allowed:
         raise OptionError(
-            f"law must be one of {listed(get_args(NoiseLaw))}; got {law!r}."
-            f"{did_you_mean(law, get_args(NoiseLaw))}"
+            f"distribution must be one of {listed(allowed)}; got {distribution!r}."
+            f"{did_you_mean(distribution, allowed)}"
         )
     n, p, scale = integer("n", n), integer("p", p, least=5), number("noise", noise, zero=True)
     rng = generator(random_state)
     x = rng.random((n, p))
-    error = rng.standard_normal(n) if law == "normal" else rng.standard_t(3.0, n)
+    error = rng.standard_normal(n) if distribution == "normal" else rng.standard_t(3.0, n)
     m = (
         10.0 * np.sin(np.pi * x[:, 0] * x[:, 1])
         + 20.0 * (x[:, 2] - 0.5) ** 2
         + 10.0 * x[:, 3]
         + 5.0 * x[:, 4]
     )
-    description = f"y = m(x) + {scale:g}·ε, Friedman's m, {law} ε independent of x"
+    description = f"y = m(x) + {scale:g}·ε, Friedman's m, {distribution} ε independent of x"
     return sample_of(x, m + scale * error, m, "regression", description)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crank.design.expressions import Function, Mask, Steps, Value, columns_of, evaluate
 from crank.design.operations import Floats
 from crank.errors import DataError, OptionError, listed
-from crank.frames.columns import MISSING, UNSEEN, LevelValue
+from crank.frames.columns import MISSING_CODE, UNSEEN_CODE, LevelValue
 from crank.frames.table import Table
 
 UNKNOWN = ("error", "missing")
@@ -75,7 +75,7 @@ class Reader:
     def among(self, name: str, texts: Sequence[str]) -> Value:
         """Say for each row whether a category is one of these."""
         codes, _ = self.table.codes(name, texts)
-        missing = codes == MISSING
+        missing = codes == MISSING_CODE
         return Value(codes >= 0, missing if missing.any() else None)
 
     def function(self, name: str) -> Function:
@@ -134,7 +134,7 @@ class Reader:
     ) -> NDArray[np.int32]:
         if steps[-1].op == "cut":  # the number of the interval is the code
             interval = self.finished(steps, term)
-            return np.where(np.isnan(interval), MISSING, interval).astype(np.int32)
+            return np.where(np.isnan(interval), MISSING_CODE, interval).astype(np.int32)
         if len(steps) == 1 and steps[0].op == "column":
             name = steps[0].given[0]
             source, table, what = name, self.table, f"column {name!r}"
@@ -142,13 +142,13 @@ class Reader:
             table = Table.read({term: self.finished(steps, term)})
             source, what = term, f"the term {term!r}"
         codes, _ = table.codes(source, levels)
-        unseen = codes == UNSEEN
+        unseen = codes == UNSEEN_CODE
         if not unseen.any():
             return codes
         if self.unknown == "error":
             kept = table.rows(unseen)
             raise unseen_levels(what, kept.codes(source)[1], kept.codes(source)[0], levels)
-        return np.where(unseen, np.int32(MISSING), codes)
+        return np.where(unseen, np.int32(MISSING_CODE), codes)
 
 
 def unseen_levels(

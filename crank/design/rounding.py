@@ -94,11 +94,11 @@ def _applied(step: Step, taken: list[_Value]) -> _Value:
         condition = taken[0].settled()
         taken = [_Value(condition, condition, False), *taken[1:]]
         inexact = any(value.inexact for value in taken)
-    plain = (*(part for value in taken for part in value.steps), step)
+    steps = (*(part for value in taken for part in value.steps), step)
     safe = (*(part for value in taken for part in value.safe), step)
     if step.op in INEXACT:
-        return _Value(plain, _rounded(safe, AT_ONCE), True)
-    return _Value(plain, safe, inexact and step.op != "rounded")
+        return _Value(steps, _rounded(safe, AT_ONCE), True)
+    return _Value(steps, safe, inexact and step.op != "rounded")
 
 
 def _rounded(steps: Steps, bits: float) -> Steps:

@@ -141,8 +141,8 @@ def _floats_in_order(y: NDArray[Any]) -> NDArray[np.float64]:
 
 def _explained(X: Any, cause: TypeError | ValueError) -> Exception:
     """Find crank's words for what scikit-learn refused; its own if there are no better ones."""
-    told = str(cause)
-    if "Input X contains NaN" in told:
+    message = str(cause)
+    if "Input X contains NaN" in message:
         return DataError(
             "Input X contains NaN, and this split learner takes no missing values. Use one that "
             "does (see crank.learners()), fill the values, or leave the rows out."
@@ -151,7 +151,7 @@ def _explained(X: Any, cause: TypeError | ValueError) -> Exception:
         where = _first_column_of(X, types)
         if where is not None:
             return DataError(
-                f"{told.removesuffix('.')}. Ranking estimators take numbers, and {where} holds "
+                f"{message.removesuffix('.')}. Ranking estimators take numbers, and {where} holds "
                 f"{kind}. {remedy}, or use crank.fit(data, formula), which takes {them} as they "
                 "are."
             )

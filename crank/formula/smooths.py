@@ -105,8 +105,8 @@ def smooth(
     size, direction = np.linalg.eigh((left * share[:, None]).T @ left)
     used = size > RELATIVE * size[-1]
     whiten = direction[:, used] / np.sqrt(size[used])
-    bend, turn = np.linalg.eigh(whiten.T @ _curvature(basis, places) @ whiten)
-    bent = np.einsum("ibp,bc->icp", basis, whiten @ turn)
+    bend, rotation = np.linalg.eigh(whiten.T @ _curvature(basis, places) @ whiten)
+    bent = np.einsum("ibp,bc->icp", basis, whiten @ rotation)
     pieces = np.concatenate([line, bent], axis=1)
     penalty = (0.0, *np.sqrt(bend / bend[0]).tolist())
     return Smooth(name, steps, tuple(places.tolist()), _rows(pieces), penalty)

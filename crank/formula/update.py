@@ -42,9 +42,9 @@ def _filled(text: str, old: str) -> str:
     """Put an old side where the dots are; in parentheses, unless it is or stands alone."""
     single = text == "." or re.fullmatch(r"[\w.]+(\([^()]*\))?|`[^`]*`", old)
 
-    def put(found: re.Match[str]) -> str:
+    def filled_in(found: re.Match[str]) -> str:
         if found[0].startswith("("):
             return f"({old})"
         return found[0] if found[0] != "." else old if single else f"({old})"
 
-    return re.sub(rf"\(\s*\.\s*\)|{_TOKENS.pattern}", put, text)
+    return re.sub(rf"\(\s*\.\s*\)|{_TOKENS.pattern}", filled_in, text)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["number", "boolean", "category", "date"]
 LevelValue: TypeAlias = str | int | float | bool
 
-MISSING, UNSEEN = -1, -2  # what stands for a level's number where there is none
+MISSING_CODE, UNSEEN_CODE = -1, -2  # what stands for a level's number where there is none
 
 MISSING_TEXT = "\uffff"
 """Stands for a missing text where only texts can stand: Unicode promises that no text holds it."""
@@ -188,7 +188,7 @@ def factorize(
     numbers = as_floats(column) if column.dtype == object else column
     present = ~nulls(numbers)
     distinct, inverse = np.unique(numbers[present], return_inverse=True)
-    codes = np.full(column.size, MISSING, dtype=np.int32)
+    codes = np.full(column.size, MISSING_CODE, dtype=np.int32)
     codes[present] = inverse
     return codes, tuple(distinct.tolist())
 
@@ -222,4 +222,4 @@ def _exactly(column: NDArray[Any]) -> tuple[NDArray[np.int32], tuple[LevelValue,
 
 def _look_up(values: list[Any], levels: tuple[LevelValue, ...]) -> NDArray[np.int32]:
     number = {level: i for i, level in enumerate(levels)}
-    return np.fromiter(map(number.get, values, repeat(MISSING)), np.int32, len(values))
+    return np.fromiter(map(number.get, values, repeat(MISSING_CODE)), np.int32, len(values))

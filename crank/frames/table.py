@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from crank.errors import DataError, did_you_mean, listed
 from crank.frames.columns import (
     LARGEST_WHOLE,
-    MISSING,
+    MISSING_CODE,
     MISSING_TEXT,
-    UNSEEN,
+    UNSEEN_CODE,
     Coded,
     Column,
     Kind,
@@ -263,7 +263,9 @@ class Table:
         if any(type(v) is int and abs(v) > LARGEST_WHOLE for v in levels):
             self.require_digits(name)
         number = {level: i for i, level in enumerate(levels)}
-        table = np.array([*(number.get(v, UNSEEN) for v in values), MISSING], dtype=np.int32)
+        table = np.array(
+            [*(number.get(v, UNSEEN_CODE) for v in values), MISSING_CODE], dtype=np.int32
+        )
         return table[found], tuple(levels)
 
     def require_digits(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Conditions: what one side of a split demands of a row, as plain data that can be told."""
+"""Conditions: what one side of a split demands of a row, as data that can be put in words."""
 
 from __future__ import annotations
 

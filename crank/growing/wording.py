@@ -148,7 +148,7 @@ def _box_texts(
 
 def _values_text(values: Values, column: ColumnWords, wording: Wording) -> tuple[str, bool] | None:
     """Say which values of a column are allowed; None if all are."""
-    told = wording.missing == "always" or column.missing
+    named = wording.missing == "always" or column.missing
     name = column.category if column.kind == "indicator" else column.name
     whole = _names_every_level(values, column)
     if values.no_number or (whole and values.all_but):
@@ -162,8 +162,8 @@ def _values_text(values: Values, column: ColumnWords, wording: Wording) -> tuple
             or _bounds_text(values, column, name, wording)
         )
     if text is None:
-        return None if values.missing or not told else (f"{name} is not missing", False)
-    return (f"{text} or missing", True) if values.missing and told else (text, False)
+        return None if values.missing or not named else (f"{name} is not missing", False)
+    return (f"{text} or missing", True) if values.missing and named else (text, False)
 
 
 def _levels_text(values: Values, column: ColumnWords, wording: Wording) -> str | None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.compiled_bins import MISSING_BIN, bin_rows, gather, reorder
+from crank.kernels.bins import MISSING_BIN
+from crank.kernels.compiled_bins import bin_rows, gather, reorder
 from crank.kernels.threads import Threads
 
 SAMPLE = 2**15

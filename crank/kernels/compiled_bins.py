@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiler import kernel, kernel_for
-
-MISSING_BIN = 255
-"""The bin of missing values."""
 
 
 def _bin_rows(  # compiled

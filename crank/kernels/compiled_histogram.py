@@ -28,8 +28,8 @@ from crank.kernels.bin_tables import (
     TOTAL,
     WIDTH,
 )
+from crank.kernels.bins import MISSING_BIN
 from crank.kernels.chance import MEAN_SIZE
-from crank.kernels.compiled_bins import MISSING_BIN
 from crank.kernels.compiler import kernel, kernel_part
 
 Floats = NDArray[np.float64]

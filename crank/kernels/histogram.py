@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from crank.kernels.bin_sums import BinCuts
 from crank.kernels.bin_tables import WIDTH, Scratch, any_factor, column_table, node_table
 from crank.kernels.binning import Binned
+from crank.kernels.bins import MISSING_BIN
 from crank.kernels.categories import CategoryColumn, CategorySearch
-from crank.kernels.compiled_bins import MISSING_BIN
 from crank.kernels.compiled_histogram import search_columns
 from crank.kernels.compiled_sides import side_nodes
 from crank.kernels.cuts import Cut, Layer, ScoredLayer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from crank.checks import one_of
 from crank.errors import ModelFileError
@@ -251,6 +251,11 @@ class RankingModel(ModelRecord):
         )
         return written
 
+    @overload
+    def to_json(self, path: None = None, *, metadata: Mapping[str, Any] | None = None) -> str: ...
+    @overload
+    def to_json(self, path: str | Path, *, metadata: Mapping[str, Any] | None = None) -> None: ...
+
     def to_json(
         self, path: str | Path | None = None, *, metadata: Mapping[str, Any] | None = None
     ) -> str | None:
@@ -277,6 +282,11 @@ class RankingModel(ModelRecord):
                 f"it is a {type(model).__name__}, not a {cls.__name__}. Use crank.from_json."
             )
         return model
+
+    @overload
+    def to_onnx(self, path: None = None, **options: Any) -> bytes: ...
+    @overload
+    def to_onnx(self, path: str | Path, **options: Any) -> None: ...
 
     def to_onnx(self, path: str | Path | None = None, **options: Any) -> bytes | None:
         """Write the model as ONNX into a file, or return its content; see `crank.export.onnx`."""

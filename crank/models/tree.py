@@ -164,9 +164,9 @@ class TreeModel(DesignedModel, TreeRecord):
         return rules_text(self, full=full)
 
     def path(self, row: Any, *, unknown: Unknown = "error") -> pd.DataFrame:
-        """Explain the score of one row, turn by turn.
+        """Explain the score of one row, split by split.
 
-        Columns: node, condition (that the row meets), turn ("high" or "low"), n, y_median and
+        Columns: node, condition (that the row meets), side ("high" or "low"), n, y_median and
         quantile of the node that it enters, best and worst (the scores still possible there).
 
         Parameters

@@ -157,8 +157,8 @@ def _row(entry: Entry) -> dict[str, Any]:
     except CrankError as problem:
         return row | {"status": str(problem)}
     except Exception as cause:  # whatever a plugin's attributes do, it is its own row only
-        told = f"{type(cause).__name__}: {cause}"
-        return row | {"status": f"split learner {entry.label} cannot be read: {told}"}
+        message = f"{type(cause).__name__}: {cause}"
+        return row | {"status": f"split learner {entry.label} cannot be read: {message}"}
     return row | {"status": _status(entry)}
 
 

@@ -36,9 +36,9 @@ def hypothesis(model: LinearRecord, text: str) -> pd.DataFrame:
     try:
         found = DesignInfo(names).linear_constraint(text)
     except (PatsyError, TypeError, ValueError) as cause:
-        told = str(cause).splitlines()[0] if str(cause) else "it cannot be read"
+        message = str(cause).splitlines()[0] if str(cause) else "it cannot be read"
         raise OptionError(
-            f"hypothesis {text!r} is not allowed: {told}. Allowed: equations between "
+            f"hypothesis {text!r} is not allowed: {message}. Allowed: equations between "
             f"coefficients, such as 'x1 = x2' or 'x1 = 0, x2 = 0'. Coefficients: {listed(names)}."
         ) from None
     L, value = np.asarray(found.coefs, dtype=np.float64), np.ravel(found.constants)

@@ -39,8 +39,8 @@ class Way:
         step = split.condition(left=left)
         if isinstance(step, AnyOf) and len(step.boxes) == 1:
             return self._narrowed(step.boxes[0])
-        told = opaque_text(model, split, left=left) if step is None else step
-        return Way({**self.parts, (index, left): told}, told)
+        words = opaque_text(model, split, left=left) if step is None else step
+        return Way({**self.parts, (index, left): words}, words)
 
     def _narrowed(self, box: Box) -> Way:
         """Meet a condition on some columns as well: what they may be is what all allow."""
@@ -54,14 +54,14 @@ class Way:
 
     def rule(self, columns: tuple[ColumnWords, ...], wording: Wording) -> str:
         """Say all of it in one line."""
-        told: list[Condition | str] = []
+        conditions: list[Condition | str] = []
         for column, part in self.parts.items():
             if isinstance(part, Values):
                 assert isinstance(column, int)
-                told.append(AnyOf(({column: part},)))
+                conditions.append(AnyOf(({column: part},)))
             else:
-                told.append(part)
-        return joined(told, columns, wording)
+                conditions.append(part)
+        return joined(conditions, columns, wording)
 
     def last(self, columns: tuple[ColumnWords, ...], wording: Wording) -> str:
         """Say the last condition in one line."""
@@ -136,9 +136,9 @@ def rules_text(model: TreeRecord, *, full: bool = False) -> str:
     for place, (index, rule) in enumerate(zip(tree.leaves, rules, strict=True)):
         node = tree.nodes[index]
         lines.append(f"leaf {place}: score {tree.scores[place]:g}, n = {node.n}: {rule}")
-    told = means_text(means or {}, column_words(model), wording)
-    if told:
-        lines.append(f"missing values in sums count: {told}")
+    counted = means_text(means or {}, column_words(model), wording)
+    if counted:
+        lines.append(f"missing values in sums count: {counted}")
     return "\n".join(lines)
 
 
@@ -170,7 +170,7 @@ def path_table(model: TreeRecord, X: FloatArray) -> pd.DataFrame:
             {
                 "node": node.number,
                 "condition": way.last(columns, RULES),
-                "turn": "high" if left else "low",
+                "side": "high" if left else "low",
                 "n": node.n,
                 "y_median": node.y_median,
                 "quantile": node.quantile,
@@ -178,5 +178,5 @@ def path_table(model: TreeRecord, X: FloatArray) -> pd.DataFrame:
                 "worst": tree.scores[max(within)],
             }
         )
-    names = ["node", "condition", "turn", "n", "y_median", "quantile", "best", "worst"]
+    names = ["node", "condition", "side", "n", "y_median", "quantile", "best", "worst"]
     return pd.DataFrame(rows, columns=names)

@@ -199,11 +199,11 @@ def _body(name: str, *, arrow: bool = False) -> dict[str, Any]:
 
 def _describe_rows(app: FastAPI, holder: Holder) -> None:
     """Put the model's columns into the OpenAPI description, anew after a reload."""
-    plain = app.openapi
+    without_rows = app.openapi
 
     def described() -> dict[str, Any]:
         app.openapi_schema = None
-        found = plain()
+        found = without_rows()
         row = {"$ref": "#/components/schemas/Row"}
         found.setdefault("components", {}).setdefault("schemas", {}).update(
             Row=dict(holder.served.row_schema),

@@ -108,7 +108,7 @@ def values(rule: SplitRule, X: FloatArray, where: str) -> NDArray[np.float64]:
     try:
         value = rule.decision(X)
     except (Exception, SystemExit) as error:
-        problem = f"decision raised {told(error)} for {where}."
+        problem = f"decision raised {error_text(error)} for {where}."
         if "read-only" in str(error):
             raise BrokenContract(problem, "in place", COPY) from error
         raise BrokenContract(problem, f"decision raised {key(error)}", DECISION) from error
@@ -131,7 +131,7 @@ def values(rule: SplitRule, X: FloatArray, where: str) -> NDArray[np.float64]:
     return value
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Quote an error in a problem."""
     return f"{type(error).__name__} ({' '.join(str(error).split()).rstrip('.')})"
 
@@ -151,7 +151,7 @@ def ask(learner: Any, data: NodeData, seed: int = 0, *, copy: bool = True) -> Sp
     except CrankError:
         raise  # a refusal in crank's own words
     except (Exception, SystemExit) as error:
-        problem = f"fit raised {told(error)} for {data.name}."
+        problem = f"fit raised {error_text(error)} for {data.name}."
         raise BrokenContract(problem, f"fit raised {key(error)}", FIT) from error
     require(
         rule is None or isinstance(rule, SplitRule),

@@ -19,7 +19,7 @@ from crank.kernels.cuts import Layer
 from crank.mass import LocalMass
 from crank.plugins.stump import Stump
 from crank.ranks import Ranks, rank
-from crank.testing.check import BrokenContract, NotApplicable, require, told
+from crank.testing.check import BrokenContract, NotApplicable, error_text, require
 from crank.testing.report import CriterionCheckError, Finding, Report
 
 Array = NDArray[np.float64]
@@ -116,7 +116,7 @@ def scores(criterion: Criterion, ranks: Ranks, layer: Layer, where: str) -> Arra
     try:
         found = criterion.scores(ranks, layer, LocalMass(ranks, layer))
     except (Exception, SystemExit) as error:
-        raise BrokenContract(f"scores raised {told(error)} for {where}.") from error
+        raise BrokenContract(f"scores raised {error_text(error)} for {where}.") from error
     problem = scores_problem(found, len(layer.position))
     require(problem is None, f"scores gave {problem} ({where})")
     return found

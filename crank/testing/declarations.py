@@ -11,7 +11,7 @@ from crank.plugins.base import SplitLearner, SplitRule
 from crank.plugins.contract import abstract_problem, class_problem
 from crank.plugins.parameters import constructor
 from crank.plugins.registry import get_learner
-from crank.testing.check import BrokenContract, demand, require, told
+from crank.testing.check import BrokenContract, demand, error_text, require
 
 PLAIN = (bool, int, float, str, type(None))
 
@@ -68,7 +68,7 @@ def keeps_its_parameters(learner: SplitLearner) -> None:
         try:
             twin = make()
         except (Exception, SystemExit) as error:
-            require(False, f"it cannot be built from its parameters: {told(error)}.")
+            require(False, f"it cannot be built from its parameters: {error_text(error)}.")
         again = twin.get_params(deep=False)
         changed = [name for name in params if repr(again.get(name)) != repr(params[name])]
         require(not changed, f"{how} changes {', '.join(changed)}.")
@@ -77,7 +77,7 @@ def keeps_its_parameters(learner: SplitLearner) -> None:
         try:
             same = eval(text, {kind.__name__: kind}).get_params(deep=False) == params
         except Exception as error:
-            require(False, f"its repr, {text}, does not build it: {told(error)}.")
+            require(False, f"its repr, {text}, does not build it: {error_text(error)}.")
         require(same, f"its repr, {text}, builds another one.")
     try:
         get_learner(kind, {"no_such_parameter": 1})

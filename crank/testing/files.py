@@ -132,8 +132,8 @@ def _in_new_process(kind: type[SplitLearner], text: str, frame: pd.DataFrame) ->
     )
     if done.returncode:
         lines = done.stderr.strip().splitlines()
-        told = lines[-1] if lines else f"exit code {done.returncode}"
-        raise BrokenContract(f"a new process cannot read the model: {told}.")
+        message = lines[-1] if lines else f"exit code {done.returncode}"
+        raise BrokenContract(f"a new process cannot read the model: {message}.")
     last = done.stdout.strip().splitlines()[-1]
     found: list[str] = json.loads(last.partition(" ")[2])
     return found

@@ -117,11 +117,11 @@ def category_nodes() -> list[NodeData]:
     base = noisy(80)
     rng = np.random.default_rng(4)
     code = rng.integers(0, 6, 80)
-    told = np.where(np.isin(code, (1, 4)), 1.0, -1.0)
+    label = np.where(np.isin(code, (1, 4)), 1.0, -1.0)
     X = np.column_stack([code.astype(float), base.X[:, 1]])
     sparse = np.column_stack([rng.choice([3.0, 90.0], 80), base.X[:, 1]])
     return [
-        node("six levels, two of them high", X, told, levels=(6, 0)),
+        node("six levels, two of them high", X, label, levels=(6, 0)),
         node("levels that the node lacks", sparse, base.label, levels=(100, 0)),
     ]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from crank.errors import CrankError, OptionError, did_you_mean, listed
 from crank.plugins.base import SplitLearner
 from crank.testing import decisions, declarations, files, manners, splitters
-from crank.testing.check import BrokenContract, Check, Kit, NotApplicable, key, told
+from crank.testing.check import BrokenContract, Check, Kit, NotApplicable, error_text, key
 from crank.testing.report import Finding, LearnerCheckError, Report
 
 CHECKS: tuple[Check, ...] = (
@@ -181,7 +181,9 @@ def run_checks(
             _add(found, cause, Finding(check.name, str(broken), remedy))
             last = check.name if broken.ends else ""
         except (Exception, SystemExit) as error:
-            problem = str(error) if isinstance(error, CrankError) else f"it raised {told(error)}."
+            problem = (
+                str(error) if isinstance(error, CrankError) else f"it raised {error_text(error)}."
+            )
             _add(found, key(error), Finding(check.name, problem, check.remedy))
         else:
             passed.append(check.name)

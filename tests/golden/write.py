@@ -2,8 +2,10 @@
 
 import json
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,7 @@ from crank.plugins.sklearn import SklearnLearner
 
 HERE = Path(__file__).parent
 FOREST = RandomForestClassifier(n_estimators=3, max_depth=2, random_state=0)
-MODELS = {
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "stump": ("y ~ x + log(z) + g + flag + g:h", {"criterion": "iauc", "leaf_order": "rank"}),
     "stump-pruned": ("sqrt(y + 9) ~ x + z + C(k) + g", {"prune": "1se", "weights": "w"}),
     "tree": ("y ~ x + z + g", {"learner": "tree", "learner_params": {"max_depth": 2}}),
@@ -72,10 +74,10 @@ def sample(n: int = 200) -> pd.DataFrame:
     return frame
 
 
-def columns(frame: pd.DataFrame) -> dict[str, list]:
+def columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
     """Write a frame as plain columns, gaps as None."""
     gaps = frame.astype(object).where(frame.notna(), None)
-    return {name: gaps[name].tolist() for name in gaps}
+    return {str(name): gaps[name].tolist() for name in gaps}
 
 
 def main(folder: str, *names: str) -> None:
@@ -95,13 +97,13 @@ def main(folder: str, *names: str) -> None:
         training = frame
         if name == "stump-functions":
             training = frame.assign(h=pd.Categorical(frame["h"], ["v", "u"], ordered=True))
+        verbs: dict[str, Callable[..., crank.RankingModel]]
         verbs = {"linear": crank.linear, "additive": crank.additive, "forest": crank.forest}
         verbs |= {"booster": crank.boost, "blend": crank.blend}
         verb = verbs.get(name.split("-")[0])
-        if verb is not None:
-            m = verb(training, formula, **options)
-        else:
-            m = crank.fit(training, formula, **{"max_depth": 3, "prune": None, "cv": 5} | options)
+        if verb is None:
+            verb, options = crank.fit, {"max_depth": 3, "prune": None, "cv": 5} | options
+        m = verb(training, formula, **options)
         m.to_json(target / f"{name}.json")
         kinds = [kind for kind in ("score", "leaf", "median") if kind in m.predictions]
         pinned = {kind: m.predict(data, kind).tolist() for kind in kinds}
