@@ -170,13 +170,14 @@ def _smooth_options(options: LinearOptions) -> AdditiveOptions:
     if options.l1_ratio or isinstance(options.penalty, str) or options.cv is None:
         raise OptionError(
             f"penalty={options.penalty!r}, l1_ratio={options.l1_ratio:g}, cv={options.cv!r} is not "
-            "allowed in a formula with smooth terms, whose smoothing cross-validation chooses. "
+            "allowed in a formula with smooth terms, which choose their smoothing themselves. "
             "Allowed: a number as the penalty, l1_ratio=0, and a number of folds."
         )
     return AdditiveOptions(
         options.link,
         penalty=options.penalty,
         straight=1.0 if options.penalty else 0.0,
+        pairs=0,
         cv=options.cv,
         random_state=options.random_state or 0,
     )

@@ -67,8 +67,9 @@ def _booster(name: str, loss: str, trees: str) -> Recipe:
     return Recipe(name, "booster", {"loss": loss, "trees": trees})
 
 
-def _smoothing(model: Any) -> dict[str, Any]:
-    return {"smoothing": model.ranker.smoothing}
+def _pairs(model: Any) -> dict[str, Any]:
+    """As many pairs as the whole has, which each fold chooses anew."""
+    return {"pairs": len(model.chosen_pairs), "cv": None}
 
 
 FEW = {"n_trees": 200}
@@ -84,7 +85,7 @@ LIBRARY: Mapping[str, Recipe] = {
         Recipe("extra-forest", "forest", {"thresholds": "random", "bootstrap": False} | FEW),
         Recipe("forest", "forest", FEW),
         Recipe("linear", "linear", {"penalty": 0.001, "cv": None}),
-        Recipe("additive", "additive", {}, settled=_smoothing),
+        Recipe("additive", "additive", {}, settled=_pairs),
         Recipe("tree", "tree", {"criterion": "kendall", "learner": "stump"}),
     )
 }

@@ -31,7 +31,7 @@ OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             *("max_features", "thresholds", "max_samples", "random_state", "n_jobs"),
         ),
     ),
-    "additive": ("additive", ("link", "smoothing", "penalty", "cv", "random_state")),
+    "additive": ("additive", ("link", "smoothing", "penalty", "pairs", "cv", "random_state")),
     "boost": (
         "boost",
         (
@@ -107,7 +107,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="share of the lasso in the penalty, 0 to 1; default: 0, ridge",
     )
     command.add_argument(
-        "--smoothing", type=float, metavar="X", help="of an additive model (default: by its folds)"
+        "--smoothing",
+        type=float,
+        metavar="X",
+        help="of an additive model (default: each term its own)",
+    )
+    command.add_argument(
+        "--pairs",
+        type=_number_or_name,
+        metavar="N",
+        help="surfaces of an additive model; default: auto, as held-out rows decide",
     )
     command.add_argument(
         "--loss", choices=("concordance", "rank", "y"), help="of a booster (default: concordance)"

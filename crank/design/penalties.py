@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crank.design.factors import Contrast, Dummies, Smooth
+from crank.design.factors import Contrast, Cross, Dummies, Factor, Smooth
 from crank.design.operations import Floats
 from crank.design.spec import Block, DesignSpec
 
@@ -22,11 +23,14 @@ class ColumnPenalties(NamedTuple):
         Multiplied by the ridge.
     scaled : ndarray of bool, shape (p,)
         Whether the column's unit is its standard deviation; the others have a unit of their own.
+    term : ndarray of int, shape (p,)
+        Number of the smooth term whose smoothing a column shares, from 0; -1 if it does not bend.
     """
 
     bending: Floats
     size: Floats
-    scaled: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    scaled: NDArray[np.bool_]
+    term: NDArray[np.intp]
 
 
 def column_penalties(design: DesignSpec, *, straight: float = 1.0) -> ColumnPenalties:
@@ -48,7 +52,7 @@ def column_penalties(design: DesignSpec, *, straight: float = 1.0) -> ColumnPena
     >>> column_penalties(design).bending.tolist()
     [0.0, 0.0, 1.0]
     """
-    bending, size, scaled = [], [], []
+    bending, size, scaled, term, count = [], [], [], [], 0
     for block in design.blocks:
         width = design.width(block)
         bends = _bending(design, block)
@@ -56,7 +60,9 @@ def column_penalties(design: DesignSpec, *, straight: float = 1.0) -> ColumnPena
         bending.append(np.zeros(width) if bends is None else bends)
         size.append(np.full(width, straight if bends is None else 1.0))
         scaled.append(np.full(width, not own))
-    return ColumnPenalties(np.concatenate(bending), np.concatenate(size), np.concatenate(scaled))
+        term.append(np.where(bending[-1] > 0.0, count, -1))
+        count += bool((bending[-1] > 0.0).any())
+    return ColumnPenalties(*(np.concatenate(part) for part in (bending, size, scaled, term)))
 
 
 def is_smooth(design: DesignSpec, block: Block) -> bool:
@@ -70,7 +76,10 @@ def _is_category(design: DesignSpec, block: Block) -> bool:
 
 
 def _bending(design: DesignSpec, block: Block) -> Floats | None:
-    """Add up the penalties of the factors, the first one's columns varying fastest."""
+    """Add up the penalties of the factors, the first one's columns varying fastest.
+
+    A product of factors that are terms themselves has no lines of its own: all of it bends.
+    """
     total = np.zeros(1)
     if not is_smooth(design, block):
         return None
@@ -80,4 +89,14 @@ def _bending(design: DesignSpec, block: Block) -> Floats | None:
             np.array(factor.penalty) if isinstance(factor, Smooth) else np.zeros(len(factor.labels))
         )
         total = (own[:, None] + total[None, :]).ravel()
-    return total
+    return total + is_interaction(design, block)
+
+
+def is_interaction(design: DesignSpec, block: Block) -> bool:
+    """Tell whether a block is the product of factors whose expressions are terms themselves."""
+    alone = {_steps(design.factors[b.factors[0]]) for b in design.blocks if len(b.factors) == 1}
+    return len(block.factors) > 1 and all(_steps(design.factors[i]) in alone for i in block.factors)
+
+
+def _steps(factor: Factor) -> object:
+    return factor.name if isinstance(factor, Cross) else factor.steps

@@ -1,4 +1,4 @@
-"""Fit an additive ranker: choose how smooth it is, fit its columns, measure what is left unsure."""
+"""Fit an additive ranker: choose how smooth its terms are, fit, and measure what is unsure."""
 
 from __future__ import annotations
 
@@ -11,23 +11,29 @@ from numpy.typing import NDArray
 from crank.criteria import require_distinct
 from crank.design.penalties import ColumnPenalties
 from crank.fitting.columns import Columns, check_columns, standardised
-from crank.fitting.estimate import Judged, pooled_estimate
-from crank.fitting.folds import fold_count, grouped_folds, stratified_folds
 from crank.fitting.linear import Groups, first_width, refined, sandwich, settled, summarised
 from crank.fitting.pairs import Floats, Pairs
-from crank.fitting.smoothing import Choice, Fold, choose_smoothing, folds_of, penalised
+from crank.fitting.smoothing import (
+    HIGHEST,
+    LOWEST,
+    WIDTH,
+    Penalty,
+    Smoothed,
+    choose_smoothing,
+    independent,
+    lost_freedom,
+    penalised,
+)
 from crank.growing.matrix import FloatArray
 from crank.kernels.links import LINKS
-from crank.metrics.figures import figures
 from crank.rankers.additive import AdditiveOptions, AdditiveRanker
 from crank.rankers.linear import LinearOptions, linear_score
-from crank.rankers.validation import Estimate
 from crank.ranks import Ranks
 
 ROWS = 10_000
 """Smoothing is chosen on no more rows than this."""
 FEWEST = 50
-"""Below so many rows smoothing is not chosen but `CAUTIOUS`."""
+"""Fewer distinct rows do not choose their smoothing; it is `CAUTIOUS` for all terms."""
 CAUTIOUS = 0.01
 
 
@@ -39,20 +45,16 @@ class Sample:
     ----------
     columns : Columns
     ranks : Ranks
-    bending, ridge : ndarray of shape (k,)
+    penalty : Penalty
         Of the kept columns, in units of their standard deviations.
     groups : ndarray of int or None
         Group of each position.
-    folds : ndarray of int or None
-        Fold in which each position is held out, -1 for none, if they were given.
     """
 
     columns: Columns
     ranks: Ranks
-    bending: Floats
-    ridge: Floats
+    penalty: Penalty
     groups: Groups | None
-    folds: NDArray[np.intp] | None = None
 
 
 def prepared(
@@ -68,13 +70,28 @@ def prepared(
     kept = columns.kept
     # a coefficient in its own unit is that of the standardised column over its scale
     unit = np.where(penalties.scaled[kept], 1.0, columns.scale**2)
-    return Sample(
-        columns,
-        ranks,
-        penalties.bending[kept] / unit,
-        size[kept] / unit,
-        None if groups is None else groups[ranks.row],
-    )
+    penalty = Penalty(penalties.bending[kept] / unit, size[kept] / unit, penalties.term[kept])
+    return Sample(columns, ranks, penalty, None if groups is None else groups[ranks.row])
+
+
+def some_rows(sample: Sample, seed: int, most: int = ROWS) -> NDArray[np.bool_]:
+    """Choose a random part of many rows, by position; groups stay whole."""
+    n = len(sample.ranks.row)
+    if n <= most:
+        return np.ones(n, dtype=bool)
+    unit = np.arange(n) if sample.groups is None else sample.groups
+    rng = np.random.default_rng(seed)
+    return np.asarray(rng.random(int(unit.max()) + 1)[unit] < most / n)
+
+
+def subsample(sample: Sample, keep: NDArray[np.bool_]) -> Sample:
+    """Take some rows of a sample."""
+    if keep.all():
+        return sample
+    columns, labels = sample.columns, sample.groups
+    number = None if labels is None else np.unique(labels[keep], return_inverse=True)[1]
+    part = replace(columns, Z=columns.Z[keep])
+    return Sample(part, sample.ranks.subset(keep), sample.penalty, number)
 
 
 def fit_additive(
@@ -86,8 +103,7 @@ def fit_additive(
     groups: Groups | None = None,
     names: Sequence[str] = (),
     rugs: Mapping[str, Floats] | None = None,
-    folds: NDArray[np.intp] | None = None,
-) -> tuple[AdditiveRanker, dict[str, Estimate]]:
+) -> AdditiveRanker:
     """Fit an additive ranker to arrays that have been checked.
 
     Parameters
@@ -100,119 +116,71 @@ def fit_additive(
         Of its columns.
     options : AdditiveOptions
     groups : ndarray of int, shape (n,), optional
-        Number of each row's group, from 0; folds keep groups whole, and only groups are
-        independent.
+        Number of each row's group, from 0: only groups are independent.
     names : sequence of str
         Of the columns, for messages.
     rugs : mapping of str to ndarray, optional
         Some training values of each factor of numbers.
-    folds : ndarray of int, shape (n,), optional
-        Number of the fold in which each row is held out, -1 for none; drawn by default.
-
-    Returns
-    -------
-    ranker : AdditiveRanker
-    crossvalidated : dict of Estimate
-        Held-out figures; in each fold the smoothing is what the other folds choose. Empty if the
-        smoothing was given.
     """
     require_distinct(ranks)
     check_columns(X.shape[1])
     sample = prepared(X, ranks, penalties, options, groups)
-    if folds is not None:
-        sample = replace(sample, folds=folds[ranks.row])
-    smoothing, start = options.smoothing, np.zeros(len(sample.bending))
-    held: dict[str, Estimate] = {}
-    if smoothing is None:
-        smoothing, start, held = tuned(sample, options)
-    ranker = solved(X, sample, smoothing, options, names, start)
-    return replace(ranker, rugs=rugs or {}), held
+    if options.smoothing is None and has_few_rows(X, ranks):
+        options = replace(options, pairs=0, smoothing=CAUTIOUS)
+    if options.smoothing is None:
+        found = tuned(sample, options)
+    else:
+        fixed = np.full(sample.penalty.n_terms, options.smoothing)
+        found = Smoothed(np.zeros(len(sample.penalty.term)), fixed, fixed)
+    return replace(solved(X, sample, found, options, names), rugs=rugs or {})
 
 
-def tuned(sample: Sample, options: AdditiveOptions) -> tuple[float, Floats, dict[str, Estimate]]:
-    """Choose the smoothing; return it, coefficients to start from, and held-out figures."""
-    part = some_rows(sample, options.random_state)
-    start = np.zeros(len(sample.bending))
-    small = part.folds is None and len(part.ranks.row) < FEWEST
-    if not sample.bending.any() or small or part.ranks.n_distinct < 4:
-        return CAUTIOUS, start, {}
-    folds = dealt(part, options)
-    choice = choose_smoothing(part.columns.Z, folds, part.bending, part.ridge)
-    share = part.ranks.total / sample.ranks.total
-    best = choice.best
-    # the best smoothing of a larger sample is smaller, as variances are
-    return (
-        choice.grid[best] * share,
-        choice.coefs[:, best].mean(axis=0),
-        held_out(choice, folds, part),
+def has_few_rows(X: FloatArray, ranks: Ranks) -> bool:
+    """Tell whether there are fewer than `FEWEST` distinct rows; copies say nothing new.
+
+    Examples
+    --------
+    >>> from crank.ranks import rank
+    >>> has_few_rows(np.zeros((100, 1)), rank(np.arange(100.0) // 3))
+    True
+    """
+    if ranks.n_distinct >= FEWEST:
+        return False
+    whole = np.column_stack([ranks.group, X[ranks.row]])
+    return all(
+        len(np.unique(part, axis=0)) < FEWEST for part in (whole[:: len(X) // 1000 + 1], whole)
     )
 
 
-def some_rows(sample: Sample, seed: int) -> Sample:
-    """Take a random part of many rows; groups stay whole."""
-    n = len(sample.ranks.row)
-    if n <= ROWS:
-        return sample
-    rng, labels = np.random.default_rng(seed), sample.groups
-    unit = np.arange(n) if labels is None else labels
-    keep = rng.random(int(unit.max()) + 1)[unit] < ROWS / n
-    columns = sample.columns
-    part = Columns(columns.Z[keep], columns.kept, columns.centre, columns.scale, columns.covariance)
-    number = None if labels is None else np.unique(labels[keep], return_inverse=True)[1]
-    folds = None if sample.folds is None else sample.folds[keep]
-    return Sample(part, sample.ranks.subset(keep), sample.bending, sample.ridge, number, folds)
-
-
-def dealt(sample: Sample, options: AdditiveOptions) -> list[Fold]:
-    """Deal the rows out to folds."""
-    ranks, rng = sample.ranks, np.random.default_rng(options.random_state)
-    if sample.folds is not None:
-        fold = sample.folds
-    elif sample.groups is None:
-        fold = stratified_folds(ranks, fold_count(ranks, options.cv), rng)
-    else:
-        count = fold_count(ranks, options.cv, sample.groups)
-        fold = grouped_folds(ranks, sample.groups, count, rng)
-    return folds_of(sample.columns.Z, ranks, LINKS[options.link], fold)
-
-
-def held_out(choice: Choice, folds: Sequence[Fold], sample: Sample) -> dict[str, Estimate]:
-    """Pool the figures of the folds, each with the smoothing that the others choose."""
-    Z, found, judged = sample.columns.Z, {}, []
-    for k, fold in enumerate(folds):
-        b = choice.coefs[k, choice.without(k)]
-        judged.append(Judged(Z[fold.held] @ b, fold.rows))
-    n, labels = int(sample.ranks.row.max()) + 1, None
-    if sample.groups is not None:
-        labels = np.zeros(n, dtype=np.intp)
-        labels[sample.ranks.row] = sample.groups
-    for figure in figures(of_trees=True):
-        each = pooled_estimate([judged], n, figure, labels)
-        if each is not None:
-            found[figure.name] = each
-    return found
+def tuned(sample: Sample, options: AdditiveOptions) -> Smoothed:
+    """Choose the smoothing of every term, on a part of many rows."""
+    part = subsample(sample, some_rows(sample, options.random_state))
+    pairs = Pairs(part.columns.Z, part.ranks, LINKS[options.link], 0.0, WIDTH)
+    found = choose_smoothing(pairs, part.penalty, part.groups)
+    # the best smoothing of a larger sample is smaller, as variances are
+    share = part.ranks.total / sample.ranks.total
+    return replace(found, smoothing=np.clip(found.smoothing * share, LOWEST, HIGHEST))
 
 
 def solved(
     X: FloatArray,
     sample: Sample,
-    smoothing: float,
+    found: Smoothed,
     options: AdditiveOptions,
     names: Sequence[str],
-    start: Floats,
 ) -> AdditiveRanker:
     """Fit all rows with a known smoothing."""
     columns, ranks = sample.columns, sample.ranks
-    penalty = smoothing * sample.bending + sample.ridge
+    penalty = sample.penalty.per_column(found.smoothing)
     width = first_width(len(X))
     pairs = penalised(Pairs(columns.Z, ranks, LINKS[options.link], 0.0, width), penalty)
     labels = [str(names[k]) if len(names) else f"column {k}" for k in columns.kept]
-    b = settled(pairs, start, labels)
+    b = settled(pairs, found.b, labels)
     if pairs.width and len(b):
         b, vcov = refined(pairs, b, sample.groups, labels)
     else:
         vcov, _ = sandwich(pairs, b, sample.groups)
-    known = unsureness(pairs, b, vcov)
+    known = unsureness(pairs, b, vcov, independent(pairs, sample.groups))
     p, kept, scale = X.shape[1], columns.kept, columns.scale
     unit = np.outer(scale, scale)
     coef = _widened(b / scale, kept, p)
@@ -227,7 +195,7 @@ def solved(
         reference=reference,
         share=share,
         n_groups=None if sample.groups is None else int(sample.groups.max()) + 1,
-        smoothing=smoothing,
+        smoothing=options.smoothing,
         column_penalty=_widened(penalty * scale**2, kept, p),
         freedom=_widened(known.freedom, kept, p),
         uncertainty=_widened(known.uncertainty / unit, kept, p),
@@ -261,12 +229,14 @@ class Unsureness:
     freedom: Floats
 
 
-def unsureness(pairs: Pairs, b: Floats, vcov: Floats) -> Unsureness:
+def unsureness(pairs: Pairs, b: Floats, vcov: Floats, n: int) -> Unsureness:
     """Measure bias and freedom at the solution.
 
     With information J, penalty P and the sum V of squared influences, coefficients vary by
     (J+P)⁻¹ V (J+P)⁻¹. A penalty is what a prior of variance P⁻¹ would be if V were J; V is about
     c J (pairs are not independent), so its bias adds c (J+P)⁻¹ P (J+P)⁻¹, as in Nychka (1988).
+    Influences on the rows that were fitted are too small: bands are wider by what the fit used
+    of n independent rows.
     """
     if not len(b):
         empty = np.zeros((0, 0))
@@ -280,4 +250,5 @@ def unsureness(pairs: Pairs, b: Floats, vcov: Floats) -> Unsureness:
     inflation = float(np.sum(vcov * information)) / total if total > 0.0 else 0.0
     vcov = (vcov + vcov.T) / 2.0
     uncertainty = vcov + inflation * (inverse * penalty) @ inverse.T
-    return Unsureness(vcov, (uncertainty + uncertainty.T) / 2.0, freedom)
+    uncertainty *= lost_freedom(n, total) / 2.0
+    return Unsureness(vcov, uncertainty + uncertainty.T, freedom)

@@ -75,6 +75,10 @@ class Pairs:
         score = (self.ranks.weight * (self._rank_of_y - soft)) @ self.Z - self.ridge * b
         return score, information + np.diag(np.broadcast_to(self.ridge, len(b)))
 
+    def residuals(self, b: Floats) -> Floats:
+        """Return the rank of each y minus the soft rank of its score."""
+        return np.asarray(self._rank_of_y - self._sums(b).row_sums(np.empty((len(self.Z), 0)))[0])
+
     def influences(self, b: Floats) -> Floats:
         """Return what each row adds to the score through all pairs that it is in."""
         if self.compiled:

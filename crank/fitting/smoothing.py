@@ -1,26 +1,34 @@
-"""How smooth curves shall be: the penalty on bending whose curves rank held-out rows best."""
+"""How smooth each term of an additive ranker shall be, by restricted likelihood.
+
+A penalty on coefficients is a normal prior on them. The prior that explains the estimates best has
+their size over the effective degrees of freedom that they use as its variance, so a term's
+smoothing is the dispersion times those degrees over the bending that was paid for (Wood & Fasiolo
+2017, Biometrics 73, 1071–1081). Pairs are not independent: their dispersion is how many times
+larger the sandwich is than the inverse information.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.fitting.linear import Groups
 from crank.fitting.pairs import Floats, Pairs
-from crank.kernels.links import Link
-from crank.metrics.figures import KENDALL
-from crank.ranks import Ranks
 
-GRID: tuple[float, ...] = tuple(np.geomspace(1e-1, 1e-6, 11).tolist())
-"""Smoothing parameters that are tried, the smoothest first."""
 WIDTH = 1.0 / 8.0
-"""Of the grid on which the pairs of a fold are summed: a held-out order needs few digits."""
-FIRST_STEPS, STEPS = 8, 2
-"""Steps of Newton's method from 0, and from one smoothing parameter to the next."""
+"""Of the grid on which pairs are summed while smoothing is chosen: it needs few digits."""
+START = 0.1
+"""Smoothing of a term to begin with: nearly a line."""
+LOWEST, HIGHEST = 1e-7, 1e3
+"""Range of the smoothing of a term."""
+FIRST_STEPS, MOST_STEPS = 8, 30
+"""Newton steps before the first change of smoothing, and most changes, a step after each."""
+ENOUGH = 0.02
+"""Changes of every term's degrees of freedom below this are the last."""
 LEAST = 1e-9
-"""Smallest penalty of a fold, in which columns may be constant that are not in the whole."""
+"""Smallest penalty of a column: it may be constant in a part of the rows."""
 FARTHEST = 6.0
 """Farthest that a step may move a score, in units of the link."""
 STILL = 1e-3
@@ -28,110 +36,150 @@ STILL = 1e-3
 
 
 @dataclass(frozen=True)
-class Fold:
-    """The training rows of a fold as all their pairs, and the rows held out.
+class Penalty:
+    """What a fit holds against standardised columns.
+
+    Half of ``smoothing[term] · bending + ridge`` times a squared coefficient is added to the mean
+    loss of a pair.
 
     Attributes
     ----------
-    pairs : Pairs
-        Without a penalty.
-    held : ndarray of bool
-        Rows that are held out, by position.
-    rows : Ranks
-        Of the rows held out.
+    bending, ridge : ndarray of shape (k,)
+    term : ndarray of int, shape (k,)
+        Which smoothing parameter a column's bending is multiplied by; -1 for columns that do not
+        bend.
     """
 
-    pairs: Pairs
-    held: NDArray[np.bool_]
-    rows: Ranks
+    bending: Floats
+    ridge: Floats
+    term: NDArray[np.intp]
 
-    def figure(self, score: Floats) -> float:
-        """Concordance of the rows held out; NaN if their responses are all equal."""
-        if not self.rows.pairs:
-            return float("nan")
-        weights = None if self.rows.unweighted else self.rows.weight
-        return KENDALL.estimate(self.rows.y, score, weights)
+    @property
+    def n_terms(self) -> int:
+        """How many smoothing parameters there are."""
+        return int(self.term.max(initial=-1)) + 1
 
+    def per_column(self, smoothing: Floats) -> Floats:
+        """Return the penalty on half of each squared coefficient."""
+        return np.asarray(self.ridge + self.bending * np.append(smoothing, 0.0)[self.term])
 
-def folds_of(Z: Floats, ranks: Ranks, link: Link, fold: NDArray[np.intp]) -> list[Fold]:
-    """Set up the folds; rows of ``Z`` and ``fold`` are in the order of y."""
-    found = []
-    for k in range(int(fold.max()) + 1):
-        held = fold == k
-        rest = ranks.subset(~held)
-        if rest.n_distinct > 1:
-            pairs = Pairs(np.ascontiguousarray(Z[~held]), rest, link, ridge=0.0, width=WIDTH)
-            found.append(Fold(pairs, held, ranks.subset(held)))
-    return found
+    def per_term(self, values: Floats) -> Floats:
+        """Add up values of columns over the columns that bend together."""
+        bent = self.term >= 0
+        return np.bincount(self.term[bent], values[bent], self.n_terms).astype(np.float64)
+
+    def joined(self, other: Penalty) -> Penalty:
+        """Put the columns of another penalty behind, with smoothing parameters of their own."""
+        behind = np.where(other.term >= 0, other.term + self.n_terms, -1)
+        return Penalty(
+            np.concatenate([self.bending, other.bending]),
+            np.concatenate([self.ridge, other.ridge]),
+            np.concatenate([self.term, behind]),
+        )
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What the folds say of each smoothing parameter.
+class Smoothed:
+    """Coefficients whose smoothing was chosen.
 
     Attributes
     ----------
-    grid : tuple of float
-    heldout : ndarray of shape (folds, grid)
-        Concordance of the rows held out.
-    coefs : ndarray of shape (folds, grid, k)
+    b : ndarray of shape (k,)
+        Close to the best ones.
+    smoothing : ndarray of shape (terms,)
+    freedom : ndarray of shape (terms,)
+        Effective degrees of freedom of the columns of each term that bend.
     """
 
-    grid: tuple[float, ...]
-    heldout: Floats
-    coefs: Floats
-
-    @property
-    def best(self) -> int:
-        """The place of the parameter that ranks best."""
-        return best_of(self.heldout)
-
-    def without(self, fold: int) -> int:
-        """Find the place of the parameter that ranks best if one fold has no say."""
-        others = np.delete(self.heldout, fold, axis=0)
-        return best_of(others) if len(others) else self.best
-
-
-def best_of(heldout: Floats) -> int:
-    """Find the column with the largest mean over the folds that have a figure; the first if tied.
-
-    Examples
-    --------
-    >>> best_of(np.array([[0.6, 0.7, 0.7], [0.5, np.nan, np.nan]]))
-    1
-    """
-    known = ~np.isnan(heldout).all(axis=1)
-    if not known.any():
-        return int(heldout.shape[1]) - 1
-    return int(np.argmax(np.nanmean(heldout[known], axis=0)))
+    b: Floats
+    smoothing: Floats
+    freedom: Floats
 
 
 def choose_smoothing(
-    Z: Floats, folds: Sequence[Fold], bending: Floats, ridge: Floats, grid: Sequence[float] = GRID
-) -> Choice:
-    """Fit each fold along a path of smoothing parameters, and judge every fit.
+    pairs: Pairs, penalty: Penalty, groups: Groups | None = None, start: Smoothed | None = None
+) -> Smoothed:
+    """Choose the smoothing of every term, and fit.
 
     Parameters
     ----------
-    Z : ndarray of shape (n, k)
-        Columns, rows in increasing order of y.
-    folds : sequence of Fold
-    bending, ridge : ndarray of shape (k,)
-        The penalty on half of a squared coefficient, relative to the mean loss of a pair, is
-        smoothing · bending + ridge.
-    grid : sequence of float
-        Smoothing parameters, the largest first.
+    pairs : Pairs
+        Without a penalty.
+    penalty : Penalty
+    groups : ndarray of int, optional
+        Group of each row, in the order of the pairs' rows: only groups are independent.
+    start : Smoothed, optional
+        Where to begin.
+
+    Examples
+    --------
+    >>> from crank.kernels.links import LINKS
+    >>> from crank.ranks import rank
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-1.0, 1.0, 400)
+    >>> ranks = rank(np.where(x > 0.0, 3.0 * x, 0.0) + rng.logistic(size=400))
+    >>> Z = np.column_stack([x, x**2, np.cos(9.0 * x)])[ranks.row]
+    >>> penalty = Penalty(np.array([0.0, 1.0, 1.0]), np.full(3, 1e-4), np.array([-1, 0, 1]))
+    >>> pairs = Pairs((Z - Z.mean(0)) / Z.std(0), ranks, LINKS["logit"], 0.0, 0.0)
+    >>> found = choose_smoothing(pairs, penalty)
+    >>> bool(found.smoothing[0] < found.smoothing[1])
+    True
     """
-    heldout = np.full((len(folds), len(grid)), np.nan)
-    coefs = np.zeros((len(folds), len(grid), Z.shape[1]))
-    for i, fold in enumerate(folds):
-        b = np.zeros(Z.shape[1])
-        for j, smoothing in enumerate(grid):
-            pairs = penalised(fold.pairs, np.maximum(smoothing * bending + ridge, LEAST))
-            b = approached(pairs, b, FIRST_STEPS if j == 0 else STEPS)
-            coefs[i, j] = b
-            heldout[i, j] = fold.figure(Z[fold.held] @ b)
-    return Choice(tuple(grid), heldout, coefs)
+    b = np.zeros(pairs.Z.shape[1]) if start is None else start.b
+    smoothing = np.full(penalty.n_terms, START) if start is None else start.smoothing
+    unit = pairs.ranks.total**2 / 2.0
+    used = np.full(penalty.n_terms, np.inf)
+    for step in range(MOST_STEPS):
+        loss = penalised(pairs, np.maximum(penalty.per_column(smoothing), LEAST))
+        b = approached(loss, b, FIRST_STEPS if step == 0 else 1)
+        if not penalty.n_terms:
+            break
+        products, information = moments(loss, b, groups)
+        inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
+        freedom = np.clip(1.0 - np.diagonal(inverse) * loss.ridge, 0.0, 1.0)
+        before, used = used, np.maximum(penalty.per_term(freedom), LEAST)
+        bent = unit * penalty.per_term(penalty.bending * b**2)
+        spread = dispersion(inverse, products, freedom, independent(pairs, groups))
+        smoothing = np.clip(spread * used / np.maximum(bent, 1e-300), LOWEST, HIGHEST)
+        if np.abs(used - before).max() <= ENOUGH:
+            break
+    return Smoothed(b, smoothing, used)
+
+
+def dispersion(inverse: Floats, products: Floats, freedom: Floats, n: int) -> float:
+    """How many times more the scores of the pairs vary than if pairs were independent.
+
+    Influences were measured on the rows that were fitted, so each is too small by the degrees of
+    freedom that the fit used.
+    """
+    total = float(freedom.sum())
+    if total <= 0.0:
+        return 0.0
+    return float(np.sum(inverse * products)) / total * lost_freedom(n, total)
+
+
+def lost_freedom(n: int, freedom: float) -> float:
+    """How many times too small squared influences are on the n rows of a fit that used freedom.
+
+    Examples
+    --------
+    >>> lost_freedom(100, 20.0)
+    1.25
+    """
+    return n / max(n - freedom, n / 20.0)
+
+
+def moments(pairs: Pairs, b: Floats, groups: Groups | None) -> tuple[Floats, Floats]:
+    """Return the sum of the products of independent influences, and the information."""
+    if groups is None:
+        return pairs.moments(b)
+    sums = np.array([np.bincount(groups, u) for u in pairs.influences(b).T], dtype=np.float64)
+    return sums @ sums.T, pairs.newton(b)[1]
+
+
+def independent(pairs: Pairs, groups: Groups | None) -> int:
+    """Count what is independent: rows, or groups."""
+    return len(pairs.Z) if groups is None else int(groups.max()) + 1
 
 
 def penalised(pairs: Pairs, penalty: Floats) -> Pairs:

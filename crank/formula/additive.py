@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from crank.design.operations import Floats
+from crank.design.expressions import columns_of
 from crank.design.reader import Reader
-from crank.design.spec import DesignSpec
+from crank.errors import OptionError, did_you_mean, listed
 from crank.formula.compile import RawFactor, column_factor
-from crank.formula.learn import learn_design
 from crank.formula.parse import ParsedFormula, RawTerm
 from crank.formula.scaling import learn_steps
 from crank.frames.table import Table
 
-PAIR_COLUMNS = 4
+PAIR_COLUMNS = 3
 """Columns of either factor of a pair of smooth terms."""
 
 
@@ -38,27 +37,56 @@ def additive_terms(parsed: ParsedFormula, table: Table) -> ParsedFormula:
     return replace(parsed, terms=terms)
 
 
+def pair_sides(parsed: ParsedFormula) -> dict[str, RawTerm]:
+    """Find the terms that may be sides of pairs, by name, with the few columns they have there.
+
+    Curves, categories and bare numbers are; products, curves by level and polynomials are not.
+
+    Examples
+    --------
+    >>> from crank.formula import parse_formula
+    >>> parsed = parse_formula("y ~ s(x) + s(z, df=2) + b + x:b", ["y", "x", "z", "b"])
+    >>> {name: term.name for name, term in pair_sides(parsed).items()}
+    {'s(x)': 's(x, df=3)', 's(z, df=2)': 's(z, df=2)', 'b': 'b'}
+    """
+    found = {}
+    for term in parsed.terms:
+        if len(term.factors) == 1 and term.scale == 1.0:
+            factor = term.factors[0]
+            if factor.form == "s" and factor.options["by"] is None:
+                factor = _reduced(factor, PAIR_COLUMNS)
+            if factor.form in ("s", "C", "expression") and factor.options.get("by") is None:
+                found[term.name] = RawTerm((factor,), 1.0)
+    return found
+
+
 def with_pairs(parsed: ParsedFormula, pairs: Sequence[tuple[str, str]]) -> ParsedFormula:
-    """Add surfaces over pairs of smooth terms, which are named."""
-    smooth = {term.name: term.factors[0] for term in parsed.terms if _is_smooth(term)}
-    added = tuple(
-        RawTerm((_reduced(smooth[a], PAIR_COLUMNS), _reduced(smooth[b], PAIR_COLUMNS)), 1.0)
-        for a, b in pairs
-    )
+    """Add the products of pairs of terms, which are named as terms or by their raw columns.
+
+    Examples
+    --------
+    >>> from crank.formula import parse_formula
+    >>> parsed = parse_formula("y ~ s(x) + s(z) + b", ["y", "x", "z", "b"])
+    >>> [term.name for term in with_pairs(parsed, [("x", "s(z)"), ("x", "b")]).terms[3:]]
+    ['s(x, df=3):s(z, df=3)', 's(x, df=3):b']
+    """
+    sides = pair_sides(parsed)
+    columns = {columns_of(term.factors[0].steps): name for name, term in sides.items()}
+    added = []
+    for pair in pairs:
+        chosen = []
+        for name in pair:
+            known = name if name in sides else columns.get((name,))
+            if known is None:
+                raise OptionError(
+                    f"pairs names {name!r}, which is no curve, category or number of the formula. "
+                    f"Allowed: {listed(list(sides))}.{did_you_mean(name, list(sides))}"
+                )
+            chosen.append(sides[known].factors[0])
+        if chosen[0] == chosen[1]:
+            raise OptionError(f"pairs has {pair!r}, a term with itself. Name two different terms.")
+        added.append(RawTerm(tuple(chosen), 1.0))
     return replace(parsed, terms=(*parsed.terms, *added))
-
-
-def smooth_names(parsed: ParsedFormula) -> list[str]:
-    """Name the terms that are one curve."""
-    return [term.name for term in parsed.terms if _is_smooth(term)]
-
-
-def _is_smooth(term: RawTerm) -> bool:
-    return (
-        len(term.factors) == 1
-        and term.factors[0].form == "s"
-        and term.factors[0].options["by"] is None
-    )
 
 
 def _additive(term: RawTerm, table: Table) -> RawTerm:
@@ -100,16 +128,15 @@ def _reduced(factor: RawFactor, columns: int) -> RawFactor:
     return replace(factor, name=f"s({inner}, df={columns})", options=options)
 
 
-def additive_design(table: Table, weights: Floats | None = None) -> DesignSpec:
-    """Learn an additive design of all columns of a table, without a formula.
+def every_column(table: Table) -> ParsedFormula:
+    """Write the additive formula of all columns of a table, which has no response.
 
     Examples
     --------
-    >>> additive_design(Table.read({"x": [1.0, 2.0, 4.0], "b": [0, 1, 0]})).terms
-    ('s(x)', 's(x)', 'b')
+    >>> parsed = every_column(Table.read({"x": [1.0, 2.0, 4.0], "b": [0, 1, 0]}))
+    >>> [term.name for term in parsed.terms]
+    ['s(x)', 'b']
     """
     terms = tuple(RawTerm((column_factor(name, table.names),), 1.0) for name in table.names)
     parsed = ParsedFormula("", terms[0].factors[0], terms, intercept=True)
-    return learn_design(
-        additive_terms(parsed, table), table, native=False, smooth=True, weights=weights
-    )
+    return additive_terms(parsed, table)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crank.checks import at_least, one_of, whole
+from crank.errors import OptionError
 from crank.kernels.links import LINKS
 from crank.rankers.linear import LinearRanker
 
@@ -27,15 +29,17 @@ class AdditiveOptions:
     link : {"logit", "probit"}
         From the difference of two scores to the probability that the first ranks above.
     smoothing : float, optional
-        Of all curves: what bending costs, see `crank.additive`; by default cross-validated
-        concordance chooses it.
+        Of all curves: what bending costs, see `crank.additive`; by default each term has its own,
+        chosen by restricted likelihood.
     penalty : float
         Ridge, on the size of every coefficient.
     straight : float
         What the ridge holds against columns of terms that are not smooth: 1, or 0 to leave them
         alone.
-    cv : int
-        Folds.
+    pairs : int, "auto" or tuple of pairs of str
+        How many pairs of terms are added, or which; "auto" lets held-out rows decide.
+    cv : int, optional
+        Folds; None for none.
     random_state : int
         Seed of the folds.
     """
@@ -44,7 +48,8 @@ class AdditiveOptions:
     smoothing: float | None = None
     penalty: float = RIDGE
     straight: float = 1.0
-    cv: int = 5
+    pairs: int | Literal["auto"] | tuple[tuple[str, str], ...] = "auto"
+    cv: int | None = 5
     random_state: int = 0
 
     def __post_init__(self) -> None:
@@ -52,8 +57,42 @@ class AdditiveOptions:
         object.__setattr__(self, "penalty", at_least("penalty", self.penalty, 0.0))
         if self.smoothing is not None:
             object.__setattr__(self, "smoothing", at_least("smoothing", self.smoothing, 0.0))
-        whole("cv", self.cv, 2)
+        if self.cv is not None:
+            whole("cv", self.cv, 2)
+        object.__setattr__(self, "pairs", checked_pairs(self.pairs))
+        if self.smoothing is not None and isinstance(self.pairs, int) and self.pairs > 0:
+            raise OptionError(
+                f"pairs={self.pairs} are sought while smoothing is chosen, and smoothing="
+                f"{self.smoothing:g} was given. Leave smoothing out, or name the pairs."
+            )
+        if self.pairs == "auto" and self.cv is None:
+            raise OptionError(
+                'pairs="auto" lets held-out rows decide, and cv=None holds none out. Set cv=5, or '
+                "say how many pairs: pairs=0."
+            )
         whole("random_state", self.random_state, 0)
+
+
+def checked_pairs(pairs: object) -> int | Literal["auto"] | tuple[tuple[str, str], ...]:
+    """Check what `crank.additive` was given as pairs.
+
+    Examples
+    --------
+    >>> checked_pairs([["x", "z"]])
+    (('x', 'z'),)
+    """
+    if pairs == "auto":
+        return "auto"
+    if isinstance(pairs, Sequence) and not isinstance(pairs, str):
+        found = [tuple(pair) if isinstance(pair, Sequence) else (pair,) for pair in pairs]
+        if all(len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in found):
+            return tuple((a, b) for a, b in found)
+    elif isinstance(pairs, Integral) and not isinstance(pairs, bool) and pairs >= 0:
+        return int(pairs)
+    raise OptionError(
+        f"pairs={pairs!r} is not a way to choose pairs. Allowed: 'auto', a whole number from 0, or "
+        "a list of pairs of names such as [('x', 'z')]."
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,8 +101,8 @@ class AdditiveRanker(LinearRanker):
 
     Attributes
     ----------
-    smoothing : float
-        Of all curves.
+    smoothing : float or None
+        Of all curves, if it was given; None if each term has its own.
     column_penalty : ndarray of shape (p,)
         On half of each squared coefficient, relative to the mean loss of a pair; NaN for columns
         that were left out.
@@ -78,7 +117,7 @@ class AdditiveRanker(LinearRanker):
 
     kind: ClassVar[str] = "additive"
 
-    smoothing: float
+    smoothing: float | None
     column_penalty: NDArray[np.float64]
     freedom: NDArray[np.float64]
     uncertainty: NDArray[np.float64]

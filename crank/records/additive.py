@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crank.design.expressions import columns_of
 from crank.design.factors import Contrast, Cross, Dummies, Smooth
+from crank.design.penalties import is_interaction
 from crank.design.spec import Block, DesignSpec
 from crank.rankers.additive import AdditiveRanker
 from crank.records.linear import LinearRecord
@@ -69,6 +70,11 @@ class AdditiveRecord(LinearRecord):
     def smooth_parts(self) -> tuple[AdditiveTerm, ...]:
         """The terms that are curves and surfaces."""
         return tuple(part for part in self.parts if part.shape in ("curve", "curves", "surface"))
+
+    @property
+    def chosen_pairs(self) -> tuple[str, ...]:
+        """The products of terms that are terms themselves, by name."""
+        return tuple(b.term for b in self.design.blocks if is_interaction(self.design, b))
 
 
 def _term(design: DesignSpec, block: Block, columns: slice) -> AdditiveTerm:

@@ -35,7 +35,8 @@ def glance(model: AdditiveRecord) -> pd.DataFrame:
     """Describe the model in one row."""
     table = linear_report.glance(model)
     place = list(table.columns).index("n_coefficients")
-    table.insert(place, "smoothing", model.ranker.smoothing)
+    one = model.ranker.smoothing
+    table.insert(place, "smoothing", np.nan if one is None else one)
     table.insert(place + 1, "edf", model.ranker.total_freedom)
     return table
 
@@ -107,7 +108,9 @@ def terms_section(model: AdditiveRecord) -> Section:
         columns={"pvalue": "P>F", "pvalue_bent": "P>F (line)"}
     )
     shown["P>F (line)"] = ["" if np.isnan(p) else f"{p:.4g}" for p in shown["P>F (line)"]]
-    how = f"smoothing {model.ranker.smoothing:.3g}, ridge {model.options.penalty:.3g}"
+    one = model.ranker.smoothing
+    how = "each smooth by itself" if one is None else f"smoothing {one:.3g}"
+    how += f", ridge {model.options.penalty:.3g}"
     return Section(
         f"Terms ({how}; {model.ranker.total_freedom:.1f} degrees of freedom in all)",
         table=shown,

@@ -19,7 +19,7 @@ def write(ranker: AdditiveRanker) -> dict[str, Any]:
     """Return an additive ranker as plain data."""
     return {
         "linear": linear.write(ranker),
-        "smoothing": float(ranker.smoothing),
+        "smoothing": None if ranker.smoothing is None else float(ranker.smoothing),
         "penalty": vector(ranker.column_penalty),
         "freedom": vector(ranker.freedom),
         "uncertainty": triangle(ranker.uncertainty),
@@ -52,7 +52,7 @@ def read(stored: dict[str, Any], design: DesignSpec) -> AdditiveRanker:
         raise ModelFileError("ranker.rugs holds values that do not increase.")
     return AdditiveRanker(
         **{field.name: getattr(base, field.name) for field in fields(base)},
-        smoothing=float(stored["smoothing"]),
+        smoothing=None if stored["smoothing"] is None else float(stored["smoothing"]),
         column_penalty=penalty,
         freedom=freedom,
         uncertainty=uncertainty,
