@@ -90,7 +90,7 @@ def additive(
                           term  edf
     0                    s(x1)  6.8
     1                    s(x2)  7.2
-    2                    s(x3)  8.0
+    2                    s(x3)  7.9
     3                    s(x4)  1.0
     4                    s(x5)  1.0
     5  s(x1, df=3):s(x2, df=3)  8.5

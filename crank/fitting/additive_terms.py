@@ -210,7 +210,7 @@ class Study:
         return found
 
     def _best(self, folds: Sequence[int]) -> int:
-        """Find the number of pairs that ranks best in some folds; the fewest if tied."""
+        """Find the number of pairs that some folds ask for."""
         return best_of(self.concordances[list(folds)])
 
     @cached_property
@@ -228,17 +228,25 @@ def _concordance(judged: Judged) -> float:
 
 
 def best_of(heldout: Floats) -> int:
-    """Find the column with the largest mean over the folds that have a figure; the first if tied.
+    """Find the column with the largest mean over the folds that have a figure.
+
+    The first is taken unless the best is ahead by more than a standard error of their
+    difference: what makes a model harder to read has to earn it.
 
     Examples
     --------
-    >>> best_of(np.array([[0.6, 0.7, 0.7], [0.5, np.nan, np.nan]]))
-    1
+    >>> best_of(np.array([[0.6, 0.7, 0.8], [0.5, 0.6, 0.6], [0.6, np.nan, np.nan]]))
+    2
+    >>> best_of(np.array([[0.6, 0.7], [0.6, 0.51]]))
+    0
     """
-    known = ~np.isnan(heldout).all(axis=1)
-    if not known.any():
+    known = heldout[~np.isnan(heldout).any(axis=1)]
+    if len(known) < 2:
         return 0
-    return int(np.argmax(np.nanmean(heldout[known], axis=0)))
+    best = int(np.argmax(known.mean(axis=0)))
+    ahead = known[:, best] - known[:, 0]
+    error = float(ahead.std(ddof=1)) / np.sqrt(len(ahead))
+    return best if ahead.mean() > error else 0
 
 
 def studied(

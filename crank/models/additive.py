@@ -69,8 +69,8 @@ class AdditiveModel(LinearModel, AdditiveRecord):
         term : str, optional
             Name of a term, or of its raw column; all terms by default.
         alpha : float
-            One minus the confidence level of the bands, which take the smoothing as given: 95%
-            bands covered .82 to .87 of a strongly curved effect in simulations.
+            One minus the confidence level of the bands, which are pointwise: on average over the
+            curve they cover the truth so often.
 
         Returns
         -------

@@ -110,7 +110,7 @@ class AdditiveRanker(LinearRanker):
         Effective degrees of freedom that each column uses, 0 to 1.
     uncertainty : ndarray of shape (p, p)
         Covariance of the coefficients around the truth, the bias of smoothing included; for
-        bands. `vcov` is that around their mean; for tests.
+        bands and tests. `vcov` is that around their mean.
     rugs : mapping of str to ndarray
         For factors of numbers, by name, training values in increasing order, at most 100 of them.
     """

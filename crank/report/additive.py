@@ -22,8 +22,11 @@ __all__ = ["achieved", "glance", "headline", "importance", "short_name", "summar
 
 READING = (
     "edf: effective degrees of freedom, 1 for a line. P>F: no effect. P>F (line): the curve is a "
-    "line. Both are Wald tests given the smoothing, which is not counted as chosen by the data."
+    "line."
 )
+
+
+CHOSEN = " Tests of products do not count that they may have been chosen because they look strong."
 
 
 def tidy(model: AdditiveRecord) -> pd.DataFrame:
@@ -111,8 +114,9 @@ def terms_section(model: AdditiveRecord) -> Section:
     one = model.ranker.smoothing
     how = "each smooth by itself" if one is None else f"smoothing {one:.3g}"
     how += f", ridge {model.options.penalty:.3g}"
+    note = READING + (CHOSEN if model.chosen_pairs else "")
     return Section(
         f"Terms ({how}; {model.ranker.total_freedom:.1f} degrees of freedom in all)",
         table=shown,
-        note=READING,
+        note=note,
     )

@@ -46,10 +46,10 @@ def anova(model: AdditiveRecord, other: object) -> pd.DataFrame:
 def wald(model: AdditiveRecord, columns: NDArray[np.bool_]) -> tuple[int, float, float]:
     """Test whether penalised coefficients are all 0.
 
-    If they are, a penalty that pulls them towards 0 does no harm: they are normal around 0 with
-    the covariance of the sandwich, whatever the penalty. Of its directions, those in which the term
-    varies most are tested, as many as the term has effective degrees of freedom, rounded: a
-    Wald test of reduced rank in the manner of Wood (2013).
+    Their covariance is that around the truth, the penalty's bias included: it does not shrink
+    where the data chose a rough curve, so that the choice costs little of the level. Of its
+    directions, those in which the term varies most are tested, as many as the term has effective
+    degrees of freedom, rounded: a Wald test of reduced rank as in Wood (2013).
 
     A covariance that was estimated from n rows, or groups, minus the degrees of freedom of the
     whole fit makes the statistic Hotelling's: F, not χ².
@@ -71,11 +71,12 @@ def wald(model: AdditiveRecord, columns: NDArray[np.bool_]) -> tuple[int, float,
     tested = np.flatnonzero(columns & ranker.estimated)
     if not len(tested):
         return 0, math.nan, math.nan
-    spread = ranker.spread[tested]
-    b = ranker.coef[tested] * spread
-    variance, direction = np.linalg.eigh(
-        ranker.vcov[np.ix_(tested, tested)] * np.outer(spread, spread)
-    )
+    # as the term varies over the rows: coefficients in directions that no row tells apart drop out
+    size, axes = np.linalg.eigh(ranker.covariance[np.ix_(tested, tested)])
+    told_apart = size > RANK * size[-1]
+    root = np.sqrt(size[told_apart])[:, None] * axes[:, told_apart].T
+    b = root @ ranker.coef[tested]
+    variance, direction = np.linalg.eigh(root @ ranker.uncertainty[np.ix_(tested, tested)] @ root.T)
     known = int(np.count_nonzero(variance > RANK * variance[-1]))
     if not known or not variance[-1] > 0.0:
         return 0, math.nan, math.nan
@@ -86,5 +87,5 @@ def wald(model: AdditiveRecord, columns: NDArray[np.bool_]) -> tuple[int, float,
     error = left - df + 1.0
     if error <= 0.0:
         return df, math.nan, math.nan
-    F = float(z @ z) * error / (rows * df)
+    F = float(z @ z) * error / (left * df)
     return df, F, max(float(fdtrc(df, error, F)), SMALLEST)
