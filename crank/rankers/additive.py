@@ -87,7 +87,7 @@ def checked_pairs(pairs: object) -> int | Literal["auto"] | tuple[tuple[str, str
         found = [tuple(pair) if isinstance(pair, Sequence) else (pair,) for pair in pairs]
         if all(len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in found):
             return tuple((a, b) for a, b in found)
-    elif isinstance(pairs, Integral) and not isinstance(pairs, bool) and pairs >= 0:
+    elif isinstance(pairs, Integral) and not isinstance(pairs, bool) and int(pairs) >= 0:
         return int(pairs)
     raise OptionError(
         f"pairs={pairs!r} is not a way to choose pairs. Allowed: 'auto', a whole number from 0, or "
