@@ -271,7 +271,7 @@ def test_a_frame_of_one_type_is_read_as_column_by_column(
     if dtype.startswith("float") and n > 1:
         frame.iloc[1, 0] = np.nan
     at_once = Table.read(frame)
-    monkeypatch.setattr("crank.frames.table.FEW_VALUES", -1)
+    monkeypatch.setattr("crank.frames.sources.FEW_VALUES", -1)
     one_by_one = Table.read(frame)
     assert at_once.names == one_by_one.names == ("a", "2", "c")
     assert at_once.n_rows == one_by_one.n_rows == n

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from crank.api.fit_tree import described
+from crank.api.learners import asked_learner, described
 from crank.api.rows import training_rows
 from crank.api.seeds import drawn_seed
 from crank.design.monotone import signs
@@ -13,11 +13,11 @@ from crank.fitting.forest import check_learner, fit_forest
 from crank.formula import learn_design, learn_response
 from crank.models.forest import ForestModel
 from crank.plugins.base import SplitLearner
-from crank.plugins.registry import get_learner, name_of
+from crank.plugins.registry import get_learner
 from crank.rankers.forest import ForestOptions, ForestRanker
 from crank.ranks import rank
 from crank.records.base import refuse_missing
-from crank.records.call import Shown, recorded
+from crank.records.call import recorded
 
 
 def forest(
@@ -168,11 +168,7 @@ def forest(
         progress=progress,
     )
     training = rows.info(ranks, {}, {})
-    installed = name_of(splitter) is not None
-    settings = ", ".join(f"{name}={value!r}" for name, value in info.params.items())
-    asked = {
-        "learner": info.name if installed else Shown(f"{info.name}({settings})"),
-        "learner_params": info.params if installed else None,
+    asked = asked_learner(splitter, info) | {
         "weights": weights,
         "groups": groups,
         "subset": subset,

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from crank.api.learners import asked_learner, described, warn_of_memory
 from crank.api.rows import training_rows
 from crank.api.seeds import drawn_seed
 from crank.design.monotone import signs
-from crank.errors import PluginWarning
 from crank.fitting.tree import FittedTree, fit_tree, in_sample
 from crank.formula import learn_design, learn_response
 from crank.frames.partitioned import is_dask, only_for_dask
 from crank.models.tree import TreeModel
 from crank.plugins.base import SplitLearner
-from crank.plugins.discovery import entry_of, name_of
 from crank.plugins.nodewise import require_monotone
-from crank.plugins.parameters import constructor_arguments
 from crank.plugins.registry import get_learner
 from crank.rankers.options import TreeOptions
 from crank.rankers.tree import LearnerInfo, TreeRanker
 from crank.ranks import rank
 from crank.records.base import refuse_missing
-from crank.records.call import Shown, recorded
-from crank.records.provenance import TrainingInfo
+from crank.records.call import recorded
 
 HOW_PRUNED = {
     None: "not pruned",
@@ -155,11 +151,7 @@ def fit(
     if not splitter.saves_json:
         warn_of_memory(splitter)
     info = described(splitter, learner_params)
-    installed = name_of(splitter) is not None
-    settings = ", ".join(f"{name}={value!r}" for name, value in info.params.items())
-    asked = {
-        "learner": info.name if installed else Shown(f"{info.name}({settings})"),
-        "learner_params": info.params if installed else None,
+    asked = asked_learner(splitter, info) | {
         "weights": weights,
         "groups": groups,
         "subset": subset,
@@ -225,17 +217,8 @@ def fit(
         labels=group,
         progress=progress,
     )
-    training = TrainingInfo(
-        n=len(y),
-        n_dropped=rows.n_dropped,
-        weighted=not ranks.unweighted,
-        figures=in_sample(fitted.tree, X, ranks, fitted.figure, group),
-        crossvalidated=fitted.crossvalidated,
-        missing=rows.missing,
-        n_groups=rows.n_groups,
-        columns=rows.columns,
-        data=rows.fingerprint,
-    )
+    figures = in_sample(fitted.tree, X, ranks, fitted.figure, group)
+    training = rows.info(ranks, figures, fitted.crossvalidated)
     return TreeModel(
         formula=parsed.text,
         response=response,
@@ -256,28 +239,4 @@ def _ranker(fitted: FittedTree, options: TreeOptions, info: LearnerInfo) -> Tree
         pruned_by=HOW_PRUNED[options.prune],
         criterion=fitted.criterion,
         because=fitted.because,
-    )
-
-
-def warn_of_memory(learner: SplitLearner) -> None:
-    """Say before a fit that its model will live in memory only."""
-    warnings.warn(
-        f"models of {learner!r} cannot be saved as JSON: the rules have no translation into plain "
-        "data. Choose another learner if the model is to be stored.",
-        PluginWarning,
-        stacklevel=3,
-    )
-
-
-def described(learner: SplitLearner, params: Mapping[str, Any] | None) -> LearnerInfo:
-    """Say which learner it is, and how it was set."""
-    entry = entry_of(learner)
-    return LearnerInfo(
-        name=name_of(learner) or type(learner).__name__,
-        params=dict(params or constructor_arguments(learner)),
-        takes_missing=learner.takes_missing,
-        takes_categories=learner.takes_categories,
-        distribution=entry.distribution if entry else "",
-        version=entry.version if entry else "",
-        contract=learner.contract,
     )
