@@ -50,6 +50,7 @@ def test_equals_the_general_way_block_by_block_and_compiled(
 ) -> None:
     monkeypatch.setattr(leaves, "COMPILED_FROM", 0 if compiled else 10**9)
     monkeypatch.setattr(leaves, "BLOCK_CELLS", 100)
+    monkeypatch.setattr(grouped, "FEW_LEAVES", 13)
     rng = np.random.default_rng(0)
     s = rng.normal(size=700)
     y = (s + rng.normal(size=700)).round(digits)
@@ -57,7 +58,7 @@ def test_equals_the_general_way_block_by_block_and_compiled(
     check(y, np.digitize(s, np.linspace(-2, 2, 12)), weight, 1e-9 if weighted else 1e-12)
 
 
-@pytest.mark.parametrize("limit", ["MOST_LEAVES", "WIDEST"])
+@pytest.mark.parametrize("limit", ["FEW_LEAVES", "WIDEST"])
 def test_many_leaves_and_wide_weights_go_the_general_way(
     monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:

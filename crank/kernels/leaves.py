@@ -54,6 +54,11 @@ class LeafSums:
     between: FloatArray
 
 
+def is_compiled(n: int) -> bool:
+    """Tell whether the sums of so many rows are left to compiled code."""
+    return n >= COMPILED_FROM and numba_works()
+
+
 def leaf_sums(rows: LeafRows, under: FloatArray, upto: FloatArray) -> LeafSums:
     """Sum over the rows concordant with each row.
 
@@ -73,7 +78,7 @@ def leaf_sums(rows: LeafRows, under: FloatArray, upto: FloatArray) -> LeafSums:
     """
     n = len(rows.leaf)
     found = LeafSums(np.empty(n), np.empty(n), np.empty(n))
-    if n >= COMPILED_FROM and numba_works():
+    if is_compiled(n):
         from crank.kernels.compiled_leaves import fill
 
         fill(rows.leaf, rows.weight, rows.start, rows.n_leaves, under, upto, *_arrays(found))
