@@ -1,4 +1,4 @@
-"""Weighted samples of a node's rows, for classifiers that are slow or deaf to weights."""
+"""Weighted samples of a node's rows, for classifiers that are slow or take no weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code prints, by Python or past it."""
+"""Capture what code prints, from Python or from compiled libraries."""
 
 from __future__ import annotations
 

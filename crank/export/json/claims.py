@@ -1,4 +1,4 @@
-"""What a stored design would make of a few bytes: refused before it is made."""
+"""How large a stored design would become, checked before it is built: small files claim much."""
 
 from __future__ import annotations
 
