@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks import formula, growing, latency, metrics, one_tree, prediction, scaling
+from benchmarks import formula, growing, latency, linear, metrics, one_tree, prediction, scaling
 from benchmarks.timing import Bar, bar_table, cores
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
@@ -52,6 +52,7 @@ SECTIONS: dict[str, Callable[[bool], Section]] = {
     "prediction": prediction.report,
     "latency": latency.report,
     "scaling": scaling.report,
+    "linear": linear.report,
     "metrics": rank_metrics,
     "serving": served,
     "boosting": boosted,

@@ -8,7 +8,8 @@ import pytest
 import statsmodels.api as sm
 
 import crank
-from crank.errors import DataError
+from crank.errors import DataError, OptionError
+from crank.plugins.logistic import Logistic
 from crank.plugins.newton import fit_linear, robust_errors
 from tests.narrowing import number, present
 
@@ -100,3 +101,46 @@ def test_no_pvalue_is_zero() -> None:
     table = model.coefficients()
     assert table["z"].abs().max() > 8.3
     assert (table["pvalue"].dropna() > 0.0).all()
+
+
+@pytest.mark.parametrize("criterion", ["kendall", "crank"])
+def test_a_node_as_statsmodels_fits_it(toy: pd.DataFrame, criterion: str) -> None:
+    """Almost without a penalty the two are one regression."""
+    frame = toy.assign(w=np.arange(240) % 3 + 1.0)
+    m = crank.fit(
+        frame,
+        "y ~ x1 + log(x2) + g",
+        learner=Logistic(C=1e8),
+        max_depth=2,
+        prune=None,
+        criterion=criterion,
+        weights="w",
+    )
+    for node in (1, 3):
+        table = m.coefficients().query("node == @node").set_index("term")[1:]
+        sign = next(n for n in m.tree.nodes if n.number == node).split.sign
+        found = m.node_glm(frame, node, weights="w")
+        slopes = sign * found.params[table.index]
+        np.testing.assert_allclose(slopes, table["original"], rtol=1e-4)
+        ratio = (table["original"] / table["estimate"]).abs()
+        np.testing.assert_allclose(found.bse[table.index], table["std_error"] * ratio, rtol=1e-3)
+    assert "Generalized Linear Model" in str(found.summary())
+
+
+def test_a_node_without_a_regression_says_so(toy: pd.DataFrame) -> None:
+    m = crank.fit(toy, "y ~ x1 + x2", learner="logistic", max_depth=1, prune=None)
+    with pytest.raises(OptionError, match=r"node=9 is not allowed.*nodes\(\)"):
+        m.node_glm(toy, 9)
+    with pytest.raises(DataError, match="node 2 is not split by a logistic"):
+        m.node_glm(toy, 2)
+    with pytest.raises(DataError, match="100 rows fall into node 1, which was split with 240"):
+        m.node_glm(toy[:100], 1)
+    stump = crank.fit(toy, "y ~ x1", max_depth=1, prune=None)
+    with pytest.raises(DataError, match="the learner is 'stump'"):
+        stump.node_glm(toy, 1)
+    apart = toy.assign(y=toy["x1"])
+    separated = crank.fit(
+        apart, "y ~ x1", learner="logistic", criterion="kendall", max_depth=1, prune=None
+    )
+    with pytest.raises(DataError, match="separate the two sides of node 1"):
+        separated.node_glm(apart, 1)

@@ -4,6 +4,8 @@ from types import ModuleType
 
 from tests.narrowing import present
 
+import pytest
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
@@ -36,8 +38,18 @@ def test_coverage_benchmark_reports_rates() -> None:
     assert all(0.0 <= rate <= 1.0 for rate in rates)
 
 
-def test_crossvalidation_benchmark_reports_every_cell() -> None:
+def test_crossvalidation_benchmark_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     module = load("crossvalidation")
-    rows = table_rows(module.report(fits=1, sizes=[30], new_rows=200))[2:]
-    assert len(rows) == 9 * 2 + 6
-    assert all(float(row[6]) in (0.0, 1.0) for row in rows)
+    kept = tmp_path / "kept.csv"
+    arguments = ["x", "--fits", "1", "--sizes", "30", "--new-rows", "200", "--results", str(kept)]
+    monkeypatch.setattr("sys.argv", arguments)
+    module.main()
+    shown = capsys.readouterr().out
+    rows = [line for line in shown.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == 4 * 9 - 2 * 3
+    assert all(" 1.00" in row or " .00" in row or "none" in row for row in rows)
+    monkeypatch.setattr(module, "simulate", None)  # nothing is left to simulate
+    module.main()
+    assert capsys.readouterr().out == shown

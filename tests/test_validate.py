@@ -10,6 +10,7 @@ import crank
 from crank import metrics
 from crank.criteria import get_criterion
 from crank.errors import DataError
+from crank.fitting import validate
 from crank.fitting.choose import choose, choose_by_others, choose_step
 from crank.fitting.estimate import Judged, pooled_estimate
 from crank.fitting.folds import fold_count, grouped_folds, stratified_folds
@@ -361,8 +362,36 @@ def test_a_figure_that_cannot_be_had_is_said_in_words() -> None:
     m = crank.fit({"x": x, "y": y}, "y ~ x", criterion="crank", cv=2)
     assert "iauc" in m.training.figures
     assert "iauc" not in m.training.crossvalidated
-    assert "IAUC has no cross-validated figure: too few folds" in str(m.summary())
+    assert "IAUC has no cross-validated figure: the rows are too few" in str(m.summary())
     assert "d_tau, cross-validated" in str(m.summary())
+
+
+def test_folds_that_cannot_split_say_nothing_of_a_model_that_does() -> None:
+    """Five positives are a leaf, the two or three that a fold leaves are not always."""
+    x = np.arange(30.0)
+    data = {"x": x, "y": (x >= 25.0).astype(float)}
+    m = crank.fit(data, "y ~ x", criterion="crank")
+    assert m.tree.n_leaves == 2
+    assert not m.training.crossvalidated
+    assert "d_tau has no cross-validated figure: the rows are too few" in str(m.summary())
+    assert crank.fit(data, "y ~ x").training.crossvalidated["kendall"].estimate > 0.8
+
+
+def test_ties_make_rows_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A binary y of 200 rows is judged like a continuous one of fewer."""
+    rng = np.random.default_rng(1)
+    X, judged = rng.normal(size=(200, 2)), list[Any]()
+
+    def counted(*given: Any) -> Any:
+        judged.append(given)
+        return without_pairs(*given)
+
+    monkeypatch.setattr(validate, "without_pairs", counted)
+    continuous = fit_tree(X, rank(X[:, 0]), learner=Stump(), options=TreeOptions())
+    binary = fit_tree(X, rank(X[:, 0] > 1.0), learner=Stump(), options=TreeOptions())
+    assert present(continuous.validation).folds == 10
+    assert present(binary.validation).folds == 6
+    assert len(judged) == 1
 
 
 def test_repeats_steady_the_estimate_without_shrinking_its_error(sample: Any) -> None:

@@ -18,8 +18,8 @@ TOLERANCE = 1e-7
 """A column is redundant if others explain it up to this share of its length, as in R's lm."""
 SAFELY = 1e-6
 """If no direction of the correlations is shorter, none of their columns is redundant."""
-ROWS = 2**13
-"""Rows worked on at a time, so that they stay in the cache."""
+ROWS, WIDE = 2**13, 64
+"""Rows worked on at a time, so that they stay in the cache, and rows taken for one."""
 ROUNDING = 1e-12
 """A column that varies less than this share of its size is constant."""
 
@@ -74,29 +74,33 @@ def standardised(
     [0, 3]
     """
     n, p = len(weight), X.shape[1]
-    row = np.arange(n) if row is None else row
     share = weight / weight.sum()
-    seen = X if len(row) == len(X) else X[row]
-    lowest, highest = extremes(seen)
+    weighted = bool(weight.min() < weight.max())
+    if row is None:
+        row = np.arange(n)
+    elif len(row) == len(X):  # means need no order, and rows are read faster in theirs
+        share = share if not weighted else share[np.argsort(row)]
+    else:
+        X, row = X.take(row, axis=0), np.arange(n)
+    lowest, highest = extremes(X)
     size = np.maximum(np.abs(lowest), np.abs(highest)).astype(np.float64)
     size[size == 0.0] = 1.0
-    # a copy of its own, and squares that stay in range; block by block, while rows are at hand
-    Z, mean, products = np.empty((n, p)), np.zeros(p), np.zeros((p, p))
-    near = (X[row[:: max(1, n // ROWS)]] / size).mean(axis=0)  # a mean of some loses few digits
-    for rows in _blocks(n):
-        part = X[row[rows]] / size
-        part -= near
-        mean += share[rows] @ part
-        products += (part * share[rows, None]).T @ part
-        Z[rows] = part
+    mean, products = np.zeros(p), np.zeros((p, p))
+    near = (X[:: max(1, n // ROWS)] / size).mean(axis=0)  # a mean of some loses few digits
+    part = np.empty((ROWS, p))
+    for rows in _blocks(n):  # squares of these stay in range
+        _scale(X[rows], size, near, out=part)
+        here = part[: rows.stop - rows.start]
+        mean += share[rows] @ here
+        products += (here * share[rows, None] if weighted else here / n).T @ here
     centre = near + mean
     products -= np.outer(mean, mean)
     sd = np.sqrt(np.maximum(np.diagonal(products), 0.0))
     varies = (highest > lowest) & (sd > ROUNDING * np.abs(centre))
     scale = np.where(varies, sd, 1.0)
+    Z = np.empty((n, p))
     for rows in _blocks(n):
-        Z[rows] -= mean
-        Z[rows] /= scale
+        _scale(X.take(row[rows], axis=0), size, centre, out=Z[rows], scale=scale)
     Z[:, ~varies] = 0.0
     correlation = np.where(np.outer(varies, varies), products / np.outer(scale, scale), 0.0)
     kept = np.flatnonzero(varies)
@@ -134,7 +138,23 @@ def extremes(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _blocks(n: int) -> list[slice]:
-    return [slice(k, k + ROWS) for k in range(0, n, ROWS)]
+    return [slice(k, min(k + ROWS, n)) for k in range(0, n, ROWS)]
+
+
+def _scale(
+    X: FloatArray, size: Floats, centre: Floats, *, out: Floats, scale: Floats | None = None
+) -> None:
+    """Write (X / size − centre) / scale, many rows taken for one: NumPy is slow on short rows."""
+    n, p = X.shape
+    whole = n // WIDE * WIDE
+    for rows, times in ((slice(0, whole), WIDE), (slice(whole, n), 1)):
+        if rows.start == rows.stop:
+            continue
+        wide = out[rows].reshape(-1, times * p)
+        np.divide(X[rows].reshape(wide.shape), np.tile(size, times), out=wide)
+        wide -= np.tile(centre, times)
+        if scale is not None:
+            wide /= np.tile(scale, times)
 
 
 def check_columns(columns: int) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.criteria import tied_pairs
 from crank.errors import DataError
 from crank.ranks import Ranks
 
 FEW_ROWS, FEW_FOLDS = 200, 6
-"""Below so many rows there are at most so many folds."""
+"""Below so many rows, counted by `few_rows`, there are at most so many folds."""
 
 ROWS_A_FOLD = 10
 """Fewest rows of a fold, unless there are two folds: fewer make up no figure worth averaging."""
@@ -49,7 +50,8 @@ def fold_count(
     5
     """
     n = len(ranks.row)
-    bearable = bearable_folds(n, int(np.bincount(ranks.group).max()), most)
+    tied = int(np.bincount(ranks.group).max())
+    bearable = bearable_folds(n, tied, most, few_rows(ranks))
     units = n if labels is None else int(labels.max()) + 1
     if units < 4:
         what = "rows" if labels is None else "groups"
@@ -60,10 +62,22 @@ def fold_count(
     return min(bearable, units // 2)
 
 
-def bearable_folds(n: int, tied: int, most: int) -> int:
-    """Choose the number of folds of n rows, of which at most so many are tied in y."""
-    most = most if n >= FEW_ROWS else min(most, FEW_FOLDS)
+def bearable_folds(n: int, tied: int, most: int, few: bool) -> int:
+    """Choose the number of folds of n rows, few or not, of which at most so many are tied in y."""
+    most = min(most, FEW_FOLDS) if few else most
     return max(2, min(most, n // ROWS_A_FOLD, (n - tied) // OUTSIDE_THE_LARGEST_TIE))
+
+
+def few_rows(ranks: Ranks) -> bool:
+    """Tell whether rows are few; ties make them fewer, by the share of pairs that have no order.
+
+    Examples
+    --------
+    >>> from crank.ranks import rank
+    >>> few_rows(rank(np.arange(200))), few_rows(rank(np.repeat([0.0, 1.0], 100)))
+    (False, True)
+    """
+    return len(ranks.row) * (1.0 - tied_pairs(ranks)) < FEW_ROWS
 
 
 def deal(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +42,7 @@ PATIENCE, NEARLY = 10, 1e-6
 """Steps after which a fit is suspected of separation, and how exact its direction must be."""
 NEAR, SHORTER = 0.1, 0.2
 """Steps that use the information again: how long the first may be, how much shorter the next."""
-LARGE, START = 100_000, 20_000
+LARGE, START = 100_000, 50_000
 """Samples of more rows start from the coefficients of some of them."""
 REMEDY = "Give a penalty, such as penalty=0.001, or leave terms out."
 
@@ -98,7 +97,8 @@ def fit_linear(
     )
     labels = [str(names[k]) if len(names) else f"column {k}" for k in columns.kept]
     number = None if groups is None else groups[ranks.row]
-    b = settled(pairs, started(pairs), labels)
+    start, information = started(pairs)
+    b = settled(pairs, start, labels, information=information)
     if pairs.width and len(b):
         b, vcov = refined(pairs, b, number, labels)
     else:
@@ -124,11 +124,19 @@ def fit_linear(
     )
 
 
-def started(pairs: Pairs) -> Floats:
-    """Find where to start: in a large sample, the coefficients of rows that span the order of y."""
+def started(pairs: Pairs) -> tuple[Floats, Floats | None]:
+    """Find where to start: in a large sample, by rows that span the order of y.
+
+    Returns
+    -------
+    b : ndarray of shape (k,)
+        The coefficients of some rows; 0 in a small sample.
+    information : ndarray of shape (k, k) or None
+        That of all rows there, as far as some can tell.
+    """
     b, n = np.zeros(pairs.Z.shape[1]), len(pairs.Z)
     if n < LARGE:
-        return b
+        return b, None
     some = np.zeros(n, dtype=bool)
     some[:: n // START] = True
     ranks = pairs.ranks.subset(some)
@@ -142,9 +150,10 @@ def started(pairs: Pairs) -> Floats:
         pairs.lasso * times,
     )
     try:
-        return settled(few, b, (), ROUGHLY)
+        b = settled(few, b, (), ROUGHLY)
     except DataError:  # some rows may be separated though all are not
-        return b
+        return b, None
+    return b, few.newton(b)[1] / times
 
 
 def settled(
@@ -256,14 +265,14 @@ def refined(
         se = np.maximum(np.sqrt(np.diagonal(vcov)), np.finfo(float).tiny)
         if pairs.width <= finest:
             break
-        finer = replace(pairs, width=max(pairs.width / FINER, finest))
+        finer = pairs.on_grid(max(pairs.width / FINER, finest))
         before, b = b, settled(finer, b, names, information=information)
         if (np.abs(b - before) <= ACCURACY * se).all():
             return b, vcov
         pairs = finer
         vcov, information = sandwich(finer, b, groups)
     # errors fall with the fourth power of the width
-    coarse = settled(replace(pairs, width=FINER * finest), b, names)
+    coarse = settled(pairs.on_grid(FINER * finest), b, names)
     error = float((np.abs(b - coarse) / se).max()) / FINER**4
     if error > ACCURACY:
         warnings.warn(

@@ -7,7 +7,7 @@ linear predictor (theory §9).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 
 COMPILED_FROM = 50_000
 """Rows from which compiled passes pay for loading the compiler."""
+_OF_ANY_GRID = ("_room", "_fixed_score", "_rank_of_y", "_starts", "_lower_sums")
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,23 @@ class Pairs:
     def compiled(self) -> bool:
         """Whether passes over the rows are compiled: for large samples."""
         return self.width > 0.0 and len(self.Z) >= COMPILED_FROM and numba_works()
+
+    def on_grid(self, width: float) -> Pairs:
+        """Return the same pairs, to be summed on another grid; what does not depend on it is kept.
+
+        Examples
+        --------
+        >>> from crank.kernels.links import LINKS
+        >>> from crank.ranks import rank
+        >>> pairs = Pairs(np.eye(2), rank(np.array([1.0, 2.0])), LINKS["logit"], 0.0, 0.5)
+        >>> pairs.on_grid(0.25).width
+        0.25
+        """
+        other = replace(self, width=width)
+        other.__dict__.update(
+            {name: self.__dict__[name] for name in _OF_ANY_GRID if name in self.__dict__}
+        )
+        return other
 
     def score(self, b: Floats) -> Floats:
         """Return the score of the loss with its ridge, without the information."""
@@ -127,7 +145,13 @@ class Pairs:
         return bool(ordered.all() and (high - low <= slack).all() and np.ptp(score) > 0.0)
 
     def _large(self, b: Floats) -> LargeGrid:
-        return LargeGrid(self.Z @ b, self.ranks.weight, self.Z, self.link, self.width)
+        score = np.matmul(self.Z, b, out=self._room[0])
+        return LargeGrid(score, self.ranks.weight, self.Z, self.link, self.width, self._room[1:])
+
+    @cached_property
+    def _room(self) -> Floats:
+        """Memory of a pass over the rows; there is one pass at a time."""
+        return np.empty((3, len(self.Z)))
 
     @cached_property
     def _fixed_score(self) -> Floats:

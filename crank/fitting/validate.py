@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crank.criteria import LeafOrder
 from crank.fitting.choose import Choice, Heldout, choose, choose_by_others
 from crank.fitting.estimate import Judged, pooled_estimate
-from crank.fitting.folds import FEW_ROWS, deal, fold_count
+from crank.fitting.folds import deal, few_rows, fold_count
 from crank.fitting.subtrees import Cells, place, subtree_figures
 from crank.growing.matrix import FloatArray
 from crank.growing.tree import Tree
@@ -91,7 +91,7 @@ def without_pairs(
 ) -> list[Heldout]:
     """For each fold, held-out figures of the other folds by trees that have seen neither.
 
-    A tree without folds a and b judges b for a, and a for b.
+    A tree without folds a and b judges b for a, and a for b; NaN if it has not split.
     """
     folds, prices = int(fold.max()) + 1, path.typical_alphas
     empty = np.full((folds, len(prices)), np.nan)
@@ -99,6 +99,8 @@ def without_pairs(
     for a in range(folds):
         for b in range(a):
             tree = grow(ranks.subset((fold != a) & (fold != b)))
+            if tree.n_leaves == 1:  # nothing to prune, so nothing to say of how far
+                continue
             pruned = weakest_links(tree, path.figure)
             for one, other in ((a, b), (b, a)):
                 judged = FoldTree.on(pruned, X, ranks.subset(fold == other))
@@ -177,7 +179,7 @@ def cross_validate(
     trees = list(track(grown, total, "cross-validation", show=progress))
     orders = leaf_orders(options)
     others = None
-    if len(ranks.row) < FEW_ROWS and n_folds > 2:
+    if few_rows(ranks) and n_folds > 2:
         others = [without_pairs(ranks, X, fold, grow, path, orders) for fold in dealt]
     return conclude(
         path, trees, n_folds, options, measurable(ranks, path.figure), len(X), labels, others
@@ -222,15 +224,24 @@ def conclude(
     each = [heldout_figures(tree, prices, orders) for tree in trees]
     heldout = {order: np.array([found[order] for found in each]) for order in orders}
     choice = choose(heldout, repeats)
+    # a tree that could not split, where the model's could, says nothing of the model
+    mute = np.array([tree.path.tree.n_leaves == 1 < path.tree.n_leaves for tree in trees])
     judged = []
     for r in range(repeats):
         these = slice(r * n_folds, (r + 1) * n_folds)
-        tables: Heldout = {order: table[these] for order, table in heldout.items()}
+        silent = mute[these]
+        tables: Heldout = {
+            order: np.where(silent[:, None], np.nan, table[these])
+            for order, table in heldout.items()
+        }
         ways: list[Sequence[Heldout]] = [[tables] * n_folds]
         if others is not None:
             ways.append(others[r])
         for tables_of_fold in ways:
-            choices = [choose_by_others(tables_of_fold[k], k) for k in range(n_folds)]
+            choices = [
+                None if silent[k] else choose_by_others(tables_of_fold[k], k)
+                for k in range(n_folds)
+            ]
             judged.append(
                 [
                     tree.judged(prices[own.step_of(prune)], own.order)

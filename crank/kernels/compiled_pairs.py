@@ -48,19 +48,6 @@ def spread_columns(
 
 
 @kernel
-def at_scores(
-    score: FloatArray, low: float, width: float, seen: FloatArray, found: FloatArray
-) -> None:
-    """Interpolate what the points of the grid see at the score of each row."""
-    size = len(seen)
-    for i in range(len(score)):
-        place = 1.0 + (score[i] - low) / width
-        first = min(int(place), size - 3)
-        a, b, c, d = _cubic(place - first)
-        found[i] = a * seen[first - 1] + b * seen[first] + c * seen[first + 1] + d * seen[first + 2]
-
-
-@kernel
 def row_influences(
     rows: tuple[int, int],
     score: FloatArray,

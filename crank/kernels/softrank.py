@@ -215,31 +215,51 @@ class LargeGrid(Grid):
         Columns; rows in increasing order of y for `influences`.
     link : Link
     width : float
+    room : ndarray of shape (2, n)
+        To work in; fresh memory for each pass would take as long as the pass.
     """
 
     def __init__(
-        self, score: FloatArray, weight: FloatArray, X: FloatArray, link: Link, width: float
+        self,
+        score: FloatArray,
+        weight: FloatArray,
+        X: FloatArray,
+        link: Link,
+        width: float,
+        room: FloatArray,
     ) -> None:
+        super().__init__(score, link, width)
+        self.score, self.weight, self.X, self.room = score, weight, X, room
+
+    @cached_property
+    def _at_rows(self) -> FloatArray:
+        """w_i (S_i − ½ Σ w) and w_i H_i of each row."""
+        from crank.kernels.compiled_softrank import gather, spread
+
+        mass, per_unit = np.zeros(self.size), 1.0 / self.width
+        spread(self.score, self.weight, self.low, per_unit, mass)
+        seen = self._convolved(mass, self.above), self._convolved(mass, self.slope)
+        gather(self.score, self.low, per_unit, *seen, *self.room)
+        self.room *= self.weight
+        return self.room
+
+    @cached_property
+    def _binned(self) -> FloatArray:
+        """Weights and weighted columns, spread over the grid."""
         from crank.kernels.compiled_pairs import spread_columns
 
-        super().__init__(score, link, width)
-        self.score, self.weight, self.X = score, weight, X
-        self.binned = np.zeros((self.size, X.shape[1] + 1))
-        spread_columns(score, weight, X, self.low, self.width, self.binned)
+        binned = np.zeros((self.size, self.X.shape[1] + 1))
+        spread_columns(self.score, self.weight, self.X, self.low, self.width, binned)
+        return binned
 
     def pull(self) -> FloatArray:
         """Return Σ w_i x_i (S_i − ½ Σ w)."""
-        return np.asarray(self._convolved(self.binned[:, 0], self.above) @ self.binned[:, 1:])
+        return np.asarray(self._at_rows[0] @ self.X)
 
     def information(self) -> FloatArray:
         """Return the information."""
-        from crank.kernels.compiled_pairs import at_scores
-
-        slopes = np.empty(len(self.score))
-        seen = self._convolved(self.binned[:, 0], self.slope)
-        at_scores(self.score, self.low, self.width, seen, slopes)
-        slopes *= self.weight
-        columns = np.ascontiguousarray(self.binned[:, 1:])
+        slopes = self._at_rows[1]
+        columns = np.ascontiguousarray(self._binned[:, 1:])
         found = -(columns.T @ self._convolved(columns, self.slope))
         for k in range(0, len(self.X), ROWS):
             part = self.X[k : k + ROWS]
@@ -256,9 +276,9 @@ class LargeGrid(Grid):
         from crank.kernels.compiled_pairs import row_influences
 
         n, p = self.X.shape
-        seen = self._convolved(self.binned, self.above)
+        seen = self._convolved(self._binned, self.above)
         below = np.empty((2, p))
-        below[:] = -0.5 * self.binned[:, 1:].sum(axis=0)  # shares of a row add up to 1
+        below[:] = -0.5 * self._binned[:, 1:].sum(axis=0)  # shares of a row add up to 1
         found, read = np.empty((min(ROWS, n), p)), 0
         for k in range(0, n, ROWS):
             last = min(k + ROWS, n)

@@ -147,6 +147,36 @@ class TreeModel(DesignedModel, TreeRecord):
             raise no_coefficients(self)
         return table
 
+    def node_glm(self, data: Any, node: int, *, weights: Any = None) -> Any:
+        """Fit the regression of a logistic node with statsmodels; needs the extra ``stats``.
+
+        It has no penalty, so estimates are larger than those of `coefficients`; columns are in
+        their own units, errors robust (HC0). It describes the split: the tree chose its rows.
+
+        Parameters
+        ----------
+        data : data frame
+            The rows that the model was fitted to.
+        node : int
+            Its number in `nodes`; 1 is the root.
+        weights : str or array-like, optional
+            Case weights, if the fit had some.
+
+        Returns
+        -------
+        statsmodels.genmod.generalized_linear_model.GLMResults
+            Of whether a row counts as high in its node, weighed by how much it counts.
+
+        Raises
+        ------
+        DataError
+            The node has no logistic regression, its columns separate the two sides, or other rows
+            than those of the fit were given.
+        """
+        from crank.judging.node_glm import node_glm
+
+        return node_glm(self, data, node, weights=weights)
+
     def rules(self, *, full: bool = False) -> str:
         """Return one line for each leaf, best first: what a row must be like to fall into it.
 

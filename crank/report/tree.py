@@ -112,8 +112,8 @@ def unjudged_text(model: TreeRecord) -> str:
         return ""
     lost = [get_figure(name) for name in training.figures if name not in training.crossvalidated]
     return " ".join(
-        f"{figure.text} has no cross-validated figure: too few folds have {figure.members} rows "
-        "of different y."
+        f"{figure.text} has no cross-validated figure: the rows are too few. Without a fold they "
+        f"cannot be split, or too few folds have {figure.members} rows of different y."
         for figure in lost
     )
 
