@@ -105,11 +105,10 @@ def simulate(cell: Cell, fits: int, new_rows: int, seed: int) -> list[Found]:
 
 def _found(figure: str, rows: np.ndarray, fits: int) -> Found:
     if not len(rows):
-        return Found(figure, *4 * (np.nan,), 1.0)
-    off, covered, width = rows.T
-    error = float(off.std() / np.sqrt(len(off)))
-    means = (float(part.mean()) for part in (covered, width))
-    return Found(figure, float(off.mean()), error, *means, 1.0 - len(off) / fits)
+        return Found(figure, np.nan, np.nan, np.nan, np.nan, 1.0)
+    bias, coverage, width = rows.mean(axis=0).tolist()
+    error = float(rows[:, 0].std() / np.sqrt(len(rows)))
+    return Found(figure, bias, error, coverage, width, 1.0 - len(rows) / fits)
 
 
 def kept(results: Path) -> dict[Cell, list[Found]]:

@@ -82,7 +82,7 @@ def test_scores_are_means_over_the_leaves_of_all_trees(toy: pd.DataFrame) -> Non
     task = crossfit.read_task(m, toy)
     test = np.arange(len(toy)) % 4 == 0
     z = (task.y > np.median(task.y)).astype(float)
-    trees = [task.tree(task.y, ~test, own=True), task.tree(z, ~test, own=False)]
+    trees = [task.anew(test)[0], task.tree(z, ~test)]
     one, dedicated = crossfit._scores(task, trees, z[np.newaxis], test)
     position = (toy["y"].rank().to_numpy() - 0.5) / len(toy)
     for value, score in ((position, one), (z, dedicated[0])):
@@ -250,3 +250,31 @@ def test_one_threshold_is_drawn_as_points(toy: pd.DataFrame) -> None:
     found = crank.fit(binary, "y ~ x1 + x2", max_depth=2, prune=None).diagnose(binary, cv=3)
     ax = found.plot(ax=Figure().subplots())
     assert [line.get_marker() for line in ax.lines[:2]] == ["o", "s"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("linear", {"cv": None}), ("forest", {"n_trees": 20}), ("boost", {"rounds": 20})],
+)
+def test_other_rankers_are_fitted_again_in_each_fold(kind: str, options: dict[str, Any]) -> None:
+    conflicting = crank.datasets.no_optimal_rule(600, random_state=0).frame
+    m = getattr(crank, kind)(conflicting, "y ~ x", **options)
+    assert not m.diagnose(conflicting).one_order_serves
+    ordered = crank.datasets.regression(400, p=5, noise=1.0, random_state=1).frame
+    found = getattr(crank, kind)(ordered, "y ~ .", **options).diagnose(ordered, cv=3)
+    assert found.one_order_serves
+    assert found.verdict.startswith("No conflict found")
+    assert (found.table["auc_model"] > 0.75).all()
+
+
+def test_a_linear_ranker_too_stiff_for_the_data_is_told_so() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.0, 1.0, size=600)
+    frame = pd.DataFrame({"x": x, "y": np.abs(x) + 0.1 * rng.normal(size=600)})
+    frame.loc[:9, "y"] = np.nan
+    found = crank.linear(frame, "y ~ x").diagnose(frame, weights=np.ones(600))
+    assert found.n == 590
+    assert found.one_order_serves
+    assert "curves, interactions or an ensemble" in found.verdict
+    with pytest.raises(OptionError, match="a linear ranker has none"):
+        crank.linear(frame, "y ~ x").diagnose(frame, learner=Stump())

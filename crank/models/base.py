@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crank.checks import one_of
 from crank.errors import ModelFileError
 from crank.frames.partitioned import is_dask
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from crank.judging.diagnose import Diagnosis
     from crank.metrics.figures import Figure
     from crank.report.summary import Summary
 
@@ -178,6 +182,18 @@ class RankingModel(ModelRecord):
         from crank.judging.shap import shap_table
 
         return shap_table(self, data, unknown)
+
+    def diagnose(self, data: Any, *, weights: Any = None, **options: Any) -> Diagnosis:
+        """Ask whether one order serves all thresholds; see `crank.judging.diagnose.diagnose`.
+
+        The model is fitted again without each fold, by its own call.
+        """
+        from crank.judging.diagnose import diagnose
+
+        def refit(rows: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> ModelRecord:
+            return self.update(data, subset=rows, weights=weight)
+
+        return diagnose(self, data, refit=refit, weights=weights, **options)
 
     def plot_iroc(self, data: Any, **options: Any) -> Axes:
         """Draw the IROC curve on new data; see `crank.report.plots.plot_iroc`."""

@@ -212,11 +212,11 @@ class TreeModel(DesignedModel, TreeRecord):
             raise DataError(f"path explains one row; got {len(X)}. Select one, as in df.iloc[[0]].")
         return path_table(self, X)
 
-    def diagnose(self, data: Any, **options: Any) -> Diagnosis:
+    def diagnose(self, data: Any, *, weights: Any = None, **options: Any) -> Diagnosis:
         """Ask whether one order serves all thresholds; see `crank.judging.diagnose.diagnose`."""
         from crank.judging.diagnose import diagnose
 
-        return diagnose(self, data, **options)
+        return diagnose(self, data, weights=weights, **options)
 
     def plot(self, ax: Axes | None = None, *, max_depth: int | None = None) -> Axes:
         """Draw the tree; see `crank.report.plots.plot_tree`."""

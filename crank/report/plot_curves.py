@@ -42,6 +42,8 @@ def plot_iroc(
 ) -> Axes:
     """Draw the IROC curves of one or several models on the same data.
 
+    If y has two values there is one threshold only, and the curve is the ROC curve.
+
     Parameters
     ----------
     models : RankingModel, mapping of name to ModelRecord, or sequence
@@ -78,10 +80,15 @@ def plot_iroc(
 
     named = name_models(models)
     ax = axes(ax, (5.0, 4.8))
-    ax.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
+    height = f"IROC ({weighting} weighting)"
     for k, (name, model) in enumerate(named.items()):
         colour = CYCLE[k % len(CYCLE)]
         y, score, w = scored(model, data, weights=weights, unknown=unknown)
+        if len(np.unique(y)) == 2:
+            label = f"{name} (AUC {metrics.kendall(y, score, weights=w):.3f})"
+            ax.plot(*roc(y, score, w), color=colour, lw=1.6, label=label, zorder=3)
+            height = "true positive rate"
+            continue
         curve = metrics.iroc_curve(y, score, weighting=weighting, weights=w)
         if band if band is not None else len(y) <= MOST_BOOTSTRAPPED:
             around = metrics.iroc_band(
@@ -96,11 +103,30 @@ def plot_iroc(
             ax.fill_between(around.alpha, around.low, around.high, color=colour, alpha=0.16, lw=0)
         label = f"{name} (IAUC {curve.iauc:.3f})"
         ax.plot(curve.alpha, curve.iroc, color=colour, lw=1.6, label=label, zorder=3)
+    ax.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-    ax.set(xlabel="false positive rate α", ylabel=f"IROC ({weighting} weighting)")
+    ax.set(xlabel="false positive rate α", ylabel=height)
     ax.legend(loc="lower right", frameon=False)
     unframed(ax)
     return ax
+
+
+def roc(
+    y: NDArray[np.float64], score: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rates of false and true positives of a binary y from the best score down, a step a score.
+
+    Examples
+    --------
+    >>> [rate.tolist() for rate in roc(np.array([0, 1, 1]), np.array([1.0, 1.0, 2.0]), None)]
+    [[0.0, 0.0, 1.0], [0.0, 0.5, 1.0]]
+    """
+    weight = np.ones(len(y)) if weight is None else weight
+    step = np.unique(-score, return_inverse=True)[1]
+    high = y == y.max()
+    counts = (np.bincount(step, weight * side) for side in (~high, high))
+    false, true = (np.concatenate(([0.0], np.cumsum(count) / count.sum())) for count in counts)
+    return false, true
 
 
 def name_models(
@@ -260,7 +286,7 @@ def plot_pruning(model: TreeRecord, *, ax: Axes | None = None) -> Axes:
     low, high = np.nanmin(np.concatenate(shown)), np.nanmax(np.concatenate(shown))
     ax.set_ylim(low - 0.04 * (high - low), min(high + 0.04 * (high - low), 1.01))
     ax.set(xlabel="leaves", ylabel=model.figure.title)
-    ax.legend(loc="lower right", edgecolor="none", framealpha=0.9, fontsize="small")
+    ax.legend(loc="best", edgecolor="none", framealpha=0.9, fontsize="small")
     unframed(ax)
     return ax
 

@@ -10,8 +10,18 @@ from numpy.typing import NDArray
 
 from crank.errors import DataError
 from crank.frames.table import Table
+from crank.metrics.figures import IAUC
 from crank.ranks import rank
-from crank.report.plot_style import MUTED, axes, folded, leaf_colours, shortened, unframed
+from crank.report.plot_style import (
+    MUTED,
+    axes,
+    folded,
+    leaf_colours,
+    short_number,
+    shortened,
+    unframed,
+)
+from crank.report.shares import higher_shares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,10 +53,11 @@ def responses_by_leaf(
 def plot_leaves(
     model: TreeRecord, data: Any, *, unknown: Any = "error", ax: Axes | None = None
 ) -> Axes:
-    """Draw a boxplot of y for each leaf, best on the left.
+    """Draw a boxplot of y for each leaf, best on the left; if y is binary, the share of the higher.
 
     Boxes are quartiles, whiskers reach to the 5% and 95% quantiles; of fewer than five rows each
-    is a point. Below each leaf stands its number of rows.
+    is a point. Shares have 95% intervals (Wilson's), and a line is the share of all rows. Below
+    each leaf stands its number of rows.
 
     Parameters
     ----------
@@ -71,6 +82,54 @@ def plot_leaves(
     n = model.tree.n_leaves
     ax = axes(ax, (min(max(4.6, 0.42 * n + 1.2), 14.0), 4.4))
     groups = [y[leaf == k] for k in range(n)]
+    values = np.unique(y)
+    if len(values) == 2 and model.tree.totals[IAUC.name] <= 0.0:
+        _draw_shares(ax, [group == values[1] for group in groups])
+        label = f"share with {shortened(model.response.name)} = {short_number(values[1])}"
+    else:
+        _draw_boxes(ax, groups)
+        label = shortened(model.response.name)
+    ax.set_xticks(np.arange(n), [f"{k}\n{len(group)}" for k, group in enumerate(groups)])
+    ax.tick_params(axis="x", length=0, labelsize="small" if n <= MANY_LEAVES else 6.0)
+    ax.set(xlim=(-0.6, n - 0.4), xlabel="leaf (0 ranks best), rows", ylabel=label)
+    unframed(ax)
+    return ax
+
+
+def _draw_shares(ax: Axes, groups: list[NDArray[np.bool_]]) -> None:
+    """Draw a bar for the share of each leaf, with its interval, and a line for that of all."""
+    count = np.array([len(group) for group in groups])
+    met = np.flatnonzero(count)
+    share = np.array([groups[k].mean() for k in met])
+    low, high = wilson(share, count[met])
+    colours = np.array(leaf_colours(len(groups)))[met]
+    bars = ax.bar(met, share, width=0.62, color=colours, edgecolor="#5c5c5c")
+    for k, bar in zip(met.tolist(), bars, strict=True):
+        bar.set_gid(f"leaf {k}")
+    reach = np.abs(np.stack((share - low, high - share)))
+    ax.errorbar(met, share, yerr=reach, fmt="none", ecolor="#3c3c3c", elinewidth=1.0)
+    ax.axhline(np.concatenate(groups).mean(), color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=0)
+    ax.set_ylim(0.0, min(1.0, 1.08 * float(high.max())))
+
+
+def wilson(
+    share: NDArray[np.float64], count: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds of the 95% interval of a share of so many rows (Wilson 1927).
+
+    Examples
+    --------
+    >>> [round(float(bound[0]), 3) for bound in wilson(np.array([0.1]), np.array([20]))]
+    [0.028, 0.301]
+    """
+    z = NormalDist().inv_cdf(0.975)
+    spread = z * np.sqrt(share * (1.0 - share) / count + z**2 / (4.0 * count**2))
+    middle, size = share + z**2 / (2.0 * count), 1.0 + z**2 / count
+    return (middle - spread) / size, (middle + spread) / size
+
+
+def _draw_boxes(ax: Axes, groups: list[NDArray[np.float64]]) -> None:
+    n = len(groups)
     drawn = ax.boxplot(
         [group if len(group) >= FEWEST_ROWS else [] for group in groups],
         positions=np.arange(n),
@@ -96,15 +155,6 @@ def plot_leaves(
                 "mfc": colour,
             }
             ax.plot(np.full(len(groups[k]), k), groups[k], gid=f"rows {k}", **few)
-    ax.set_xticks(np.arange(n), [f"{k}\n{len(group)}" for k, group in enumerate(groups)])
-    ax.tick_params(axis="x", length=0, labelsize="small" if n <= MANY_LEAVES else 6.0)
-    ax.set(
-        xlim=(-0.6, n - 0.4),
-        xlabel="leaf (0 ranks best), rows",
-        ylabel=shortened(model.response.name),
-    )
-    unframed(ax)
-    return ax
 
 
 def plot_calibration(
@@ -117,9 +167,10 @@ def plot_calibration(
 ) -> Axes:
     """Draw the mean position of y in each leaf, on new data against training.
 
-    Positions are quantiles: 1 for the largest response, 0 for the smallest. If the order of the
-    leaves holds on the new data, points rise from left to right; training positions are
-    optimistic, so points lie a little nearer to ½ than the diagonal.
+    Positions are quantiles: 1 for the largest response, 0 for the smallest; of a binary response,
+    shares of the higher value. If the order of the leaves holds on the new data, points rise from
+    left to right; training positions are optimistic, so points lie a little nearer to the middle
+    than the diagonal.
 
     Parameters
     ----------
@@ -146,8 +197,15 @@ def plot_calibration(
 
     check_alpha(alpha)
     y, leaf = responses_by_leaf(model, data, unknown)
+    name = shortened(model.response.name)
+    what = f"mean quantile of {name} in the leaf"
     trained = np.array([model.tree.nodes[i].quantile for i in model.tree.leaves])
     mean, reach, count = positions_by_group(y, leaf, len(trained), alpha)
+    shares, values = higher_shares(model.tree), np.unique(y)
+    if shares is not None and len(values) == 2:  # positions of two values are half of all apart
+        what = f"share with higher {name} in the leaf"
+        trained = shares[list(model.tree.leaves)]
+        mean, reach = 2.0 * mean - 1.0 + np.mean(y == values[1]), 2.0 * reach
     met = count > 0  # a leaf that no new row reaches says nothing
 
     ax = axes(ax, (5.0, 4.8))
@@ -158,10 +216,9 @@ def plot_calibration(
     colours = np.array(leaf_colours(len(trained)))[met]
     size = 24 + 160 * count[met] / count.sum()
     ax.scatter(trained[met], mean[met], s=size, c=colours, edgecolors="#5c5c5c", zorder=3)
-    name = shortened(model.response.name)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.set(xlabel=folded(f"mean quantile of {name} in the leaf, training", 48))
-    ax.set(ylabel=folded(f"mean quantile of {name} in the leaf, these data", 48))
+    ax.set(xlabel=folded(f"{what}, training", 48))
+    ax.set(ylabel=folded(f"{what}, these data", 48))
     unframed(ax)
     return ax
 

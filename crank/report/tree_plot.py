@@ -11,6 +11,7 @@ from crank.growing.tree import Tree
 from crank.growing.wording import PLOTS
 from crank.report.plot_layout import Box, Measure, TreeLayout, arrange, arrange_sideways
 from crank.report.plot_style import MUTED, axes, ink_on, leaf_colours, short_number
+from crank.report.shares import higher_shares
 from crank.report.text import step_texts
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def plot_tree(model: TreeRecord, *, max_depth: int | None = None, ax: Axes | Non
     """Draw the tree: the high side on the left, leaves in one row.
 
     A box above shows the condition of its left branch and its number of training rows; a leaf shows
-    its number (0 ranks best), its training rows and the median of their responses. A tree of many
+    its number (0 ranks best), its training rows and the median of their responses, or, if there
+    are but two responses, the share of the higher one. A tree of many
     leaves lies on its side, the high side on top. Long rules end in an ellipsis; `TreeModel.rules`
     has them in full.
 
@@ -110,6 +112,7 @@ class Drawing:
 
 def _drawing(model: TreeRecord, max_depth: int | None) -> Drawing:
     tree = model.tree
+    shares = higher_shares(tree)
     steps = step_texts(model, PLOTS)
     deep = {i for i, node in tree.walk() if max_depth is not None and node.depth == max_depth}
     upper = tree.collapse(deep) if deep else tree
@@ -127,9 +130,16 @@ def _drawing(model: TreeRecord, max_depth: int | None) -> Drawing:
         drawing.leaves[index] = (
             _leaf_name(places),
             f"n {node.n:,}",
-            short_number(node.y_median),
+            short_number(node.y_median) if shares is None else _percent(shares[whole_index]),
         )
     return drawing
+
+
+def _percent(share: float) -> str:
+    """Write a share; none and all are exact."""
+    if 0.0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 < share < 1.0 else f"{100.0 * share:.0f}%"
 
 
 def _leaf_name(places: list[int]) -> str:
@@ -194,7 +204,9 @@ def _draw(ax: Axes, model: TreeRecord, drawing: Drawing, layout: TreeLayout, sca
         word = "yes" if branch.left else "no"
         size = 0.75 * FONT * scale
         ax.text(*branch.label, word, fontsize=size, zorder=2, bbox=on_line, **quiet)  # type: ignore[arg-type]  # mixed keywords
-    note = f"leaf: number (0 ranks best), training rows, median of {model.response.name}"
+    name = model.response.name
+    what = f"median of {name}" if higher_shares(model.tree) is None else f"share with higher {name}"
+    note = f"leaf: number (0 ranks best), training rows, {what}"
     where = (layout.width / 2.0, -NOTE / 2.0 - 2.0)
     ax.text(*where, note, fontsize=0.9 * FONT * scale, parse_math=False, **quiet)  # type: ignore[arg-type]
 

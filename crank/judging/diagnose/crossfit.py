@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank import metrics
-from crank.criteria import LeafOrder, get_criterion
+from crank.criteria import Criterion, LeafOrder, get_criterion
 from crank.design.monotone import signs
 from crank.errors import DataError, OptionError
 from crank.fitting.grow import grow
 from crank.frames.table import Table
 from crank.frames.weights import read_weights
 from crank.growing.tree import Tree
+from crank.metrics.figures import Figure
 from crank.plugins.base import FloatArray, SplitLearner, TrainingMatrix
 from crank.plugins.registry import get_learner
+from crank.rankers.options import TreeOptions
 from crank.rankers.pruning import weakest_links
 from crank.ranks import Ranks, rank
 
@@ -36,37 +39,72 @@ noisy."""
 
 
 @dataclass(frozen=True)
-class Task:
+class Rows(ABC):
     """The rows of a diagnosis, and how trees are grown on them."""
 
-    model: TreeRecord
-    learner: SplitLearner
     X: FloatArray
     y: NDArray[np.float64]
     weight: NDArray[np.float64] | None
     levels: tuple[int, ...]
+    learner: SplitLearner
+    options: TreeOptions
 
-    def tree(self, response: NDArray[np.float64], train: NDArray[np.bool_], own: bool) -> Tree:
-        """Grow the model's tree anew without the held-out rows, or one for a binary response."""
-        options, model = self.model.options, self.model
+    @abstractmethod
+    def anew(self, test: NDArray[np.bool_]) -> tuple[Tree, NDArray[np.float64]]:
+        """Repeat the model's fit without the held-out rows: a tree for y, and their scores."""
+
+    def tree(self, response: NDArray[np.float64], train: NDArray[np.bool_]) -> Tree:
+        """Grow a tree for any response without the held-out rows."""
+        size = max(LEAVES, int(train.sum()) // ROWS_A_LEAF)
+        depth = max(self.options.max_depth, DEPTH)
+        return self.grown(response, train, BINARY, size, depth, "rank")
+
+    def grown(
+        self,
+        response: NDArray[np.float64],
+        train: NDArray[np.bool_],
+        criterion: Criterion,
+        size: int,
+        depth: int,
+        order: LeafOrder,
+        monotone: tuple[int, ...] = (),
+        figure: Figure | None = None,
+    ) -> Tree:
+        """Grow a tree and prune it to a number of leaves."""
         ranks = rank(response, self.weight)
-        depth, size = options.max_depth, model.tree.n_leaves
-        order: LeafOrder = model.tree.leaf_order
-        if not own:
-            depth, order = max(depth, DEPTH), "rank"
-            size = max(LEAVES, int(train.sum()) // ROWS_A_LEAF)
-        monotone = signs(model.design, options.directions) if own else ()
         tree = grow(
-            TrainingMatrix(self.X, self.levels, options.threads, monotone),
+            TrainingMatrix(self.X, self.levels, self.options.threads, monotone),
             ranks.subset(train[ranks.row]),
             self.learner,
-            get_criterion(model.criterion) if own else BINARY,
+            criterion,
             max_depth=depth,
-            min_samples_leaf=options.min_samples_leaf,
-            seed=lambda: options.random_state or 0,
+            min_samples_leaf=self.options.min_samples_leaf,
+            seed=lambda: self.options.random_state or 0,
         )
-        path = weakest_links(tree, model.figure if own else BINARY.figure)
+        path = weakest_links(tree, figure or criterion.figure)
         return replace(path.subtree(path.step_with_leaves(size)), leaf_order=order)
+
+
+@dataclass(frozen=True)
+class TreeRows(Rows):
+    """Of a tree, which is grown anew to the size that it was pruned to."""
+
+    model: TreeRecord
+
+    def anew(self, test: NDArray[np.bool_]) -> tuple[Tree, NDArray[np.float64]]:
+        """Grow the model's tree anew; it is both."""
+        model, options = self.model, self.options
+        tree = self.grown(
+            self.y,
+            ~test,
+            get_criterion(model.criterion),
+            model.tree.n_leaves,
+            options.max_depth,
+            model.tree.leaf_order,
+            signs(model.design, options.directions),
+            model.figure,
+        )
+        return tree, tree.score(self.X[test])
 
 
 def read_task(
@@ -76,7 +114,7 @@ def read_task(
     weights: Any = None,
     unknown: Any = "error",
     learner: SplitLearner | None = None,
-) -> Task:
+) -> TreeRows:
     """Read the rows that can be used, as fitting would."""
     table = Table.read(data)
     y = model.response.values(table)
@@ -87,8 +125,9 @@ def read_task(
         usable &= ~np.isnan(X).any(axis=1)
     if not usable.any():
         raise DataError(f"none of the {len(y)} rows has all it takes to be ranked and judged.")
-    return Task(
+    return TreeRows(
         model=model,
+        options=model.options,
         learner=learner or get_learner(model.learner.name, model.learner.params),
         X=X[usable],
         y=y[usable],
@@ -136,7 +175,7 @@ def find_cuts(ranks: Ranks, quantiles: Sequence[float], cv: int, strict: bool) -
 
 
 def judge_folds(
-    task: Task,
+    task: Rows,
     fold: NDArray[np.intp],
     cv: int,
     asked: list[Cut],
@@ -146,10 +185,9 @@ def judge_folds(
     above = np.stack([(task.y > cut.below).astype(np.float64) for cut in asked])
     for k in range(cv):
         test = fold == k
-        own = task.tree(task.y, ~test, own=True)
-        trees = [own, *(task.tree(z, ~test, own=False) for z in above)]
+        own, model = task.anew(test)
+        trees = [own, *(task.tree(z, ~test) for z in above)]
         one, dedicated = _scores(task, trees, above, test)
-        model = own.score(task.X[test])
         w = None if task.weight is None else task.weight[test]
         found = [
             _judged(z, model, one, special, w)
@@ -164,7 +202,7 @@ def judge_folds(
 
 
 def _scores(
-    task: Task, trees: list[Tree], above: NDArray[np.float64], test: NDArray[np.bool_]
+    task: Rows, trees: list[Tree], above: NDArray[np.float64], test: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Score held-out rows by the leaves they fall in: one order, and one for each threshold.
 

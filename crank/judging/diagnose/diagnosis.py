@@ -16,25 +16,29 @@ from crank.checks import whole
 from crank.errors import OptionError
 from crank.fitting.folds import stratified_folds
 from crank.judging.comparison import holm
-from crank.judging.diagnose.crossfit import Cut, find_cuts, judge_folds, read_task
+from crank.judging.diagnose.crossfit import Cut, Rows, find_cuts, judge_folds, read_task
+from crank.judging.diagnose.refits import Refit, read_refits
 from crank.metrics.inference import check_alpha
 from crank.metrics.student import upper_tail
 from crank.plugins.base import SplitLearner
 from crank.progress import track
 from crank.ranks import rank
+from crank.records.base import ModelRecord
+from crank.records.tree import TreeRecord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from crank.records.tree import TreeRecord
-
+IN_A_TREE = "more leaves, another learner or an ensemble (crank.forest)"
+ELSEWHERE = "curves, interactions or an ensemble (crank.forest, crank.boost)"
+"""What helps a model that is worse than the trees of its diagnosis."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 PROFILE = tuple(k / 20 for k in range(1, 20))
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What `TreeRecord.diagnose` found; `print` it, or `plot` it.
+    """What `RankingModel.diagnose` found; `print` it, or `plot` it.
 
     Attributes
     ----------
@@ -82,9 +86,10 @@ class Diagnosis:
 
 
 def diagnose(
-    model: TreeRecord,
+    model: ModelRecord,
     data: Any,
     *,
+    refit: Refit | None = None,
     thresholds: Sequence[float] = QUANTILES,
     cv: int = 5,
     margin: float = 0.01,
@@ -103,9 +108,14 @@ def diagnose(
     score for all thresholds, the mean rank in the same leaves. The two differ in their order
     only, so a dedicated score that wins shows that the orders conflict, not that it is finer.
 
+    A model that is no tree is fitted again by its own call in each fold; trees of stumps on its
+    raw columns, one of them for y itself, give the other scores.
+
     Parameters
     ----------
-    model : TreeModel
+    model : RankingModel
+    refit : callable, optional
+        Fits the model again to some rows; needed unless it is a tree.
     data : data frame
         With the response; training rows may be among them, since every fit is repeated.
     thresholds : sequence of float
@@ -121,7 +131,7 @@ def diagnose(
     unknown : {"error", "missing"}
         What to do with a category level that training did not have.
     learner : SplitLearner, optional
-        The model's split learner, if it is not installed under its name.
+        A tree's split learner, if it is not installed under its name.
     random_state : int or None
         Seeds the folds.
     progress : bool, optional
@@ -143,7 +153,16 @@ def diagnose(
     check_alpha(alpha)
     if not 0.0 <= margin < 0.5:
         raise OptionError(f"margin={margin!r} is not allowed. Allowed: an AUC from 0 to below 0.5.")
-    task = read_task(model, data, weights=weights, unknown=unknown, learner=learner)
+    task: Rows
+    if refit is None:
+        assert isinstance(model, TreeRecord)
+        task = read_task(model, data, weights=weights, unknown=unknown, learner=learner)
+    else:
+        if learner is not None:
+            raise OptionError(
+                f"learner={learner!r} is not allowed: a {model.kind} ranker has none."
+            )
+        task = read_refits(model, data, refit, weights=weights, unknown=unknown)
     ranks = rank(task.y, task.weight)
     asked = find_cuts(ranks, thresholds, cv, strict=tuple(thresholds) != QUANTILES)
     along = find_cuts(ranks, PROFILE, cv, strict=False)
@@ -156,7 +175,7 @@ def diagnose(
     return Diagnosis(
         table=table,
         profile=profile,
-        verdict=_verdict(table, margin, alpha),
+        verdict=_verdict(table, margin, alpha, IN_A_TREE if refit is None else ELSEWHERE),
         one_order_serves=not table["conflict"].any(),
         response=model.response.name,
         n=len(task.y),
@@ -206,7 +225,7 @@ def _beyond(
     return np.array([upper_tail(value) for value in z.tolist()])
 
 
-def _verdict(table: pd.DataFrame, margin: float, alpha: float) -> str:
+def _verdict(table: pd.DataFrame, margin: float, alpha: float, remedy: str) -> str:
     if table["conflict"].any():
         return _conflict_text(table[table["conflict"]], margin)
     most = table.iloc[int(np.argmax(table["gain"]))]
@@ -223,8 +242,7 @@ def _verdict(table: pd.DataFrame, margin: float, alpha: float) -> str:
         best = table.iloc[int(np.argmax(np.where(p < alpha, table["finer"], -1.0)))]
         text += (
             f" This model is not quite that order: averaging several trees ranks better by up to "
-            f"{best['finer']:.3f} AUC (at the {_percent(best)} quantile), so more leaves, another "
-            "learner or an ensemble (crank.forest) should help."
+            f"{best['finer']:.3f} AUC (at the {_percent(best)} quantile), so {remedy} should help."
         )
     return text
 
