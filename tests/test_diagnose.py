@@ -272,9 +272,9 @@ def test_a_linear_ranker_too_stiff_for_the_data_is_told_so() -> None:
     x = rng.uniform(-1.0, 1.0, size=600)
     frame = pd.DataFrame({"x": x, "y": np.abs(x) + 0.1 * rng.normal(size=600)})
     frame.loc[:9, "y"] = np.nan
-    found = crank.linear(frame, "y ~ x").diagnose(frame, weights=np.ones(600))
+    found = crank.linear(frame, "y ~ x", cv=None).diagnose(frame, weights=np.ones(600))
     assert found.n == 590
     assert found.one_order_serves
     assert "curves, interactions or an ensemble" in found.verdict
     with pytest.raises(OptionError, match="a linear ranker has none"):
-        crank.linear(frame, "y ~ x").diagnose(frame, learner=Stump())
+        crank.linear(frame, "y ~ x", cv=None).diagnose(frame, learner=Stump())
