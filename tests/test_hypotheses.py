@@ -6,14 +6,16 @@ import importlib.util
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from scipy import stats
 
 import crank
 from crank.errors import DataError, MissingExtraError, OptionError
+from crank.fitting.linear import fit_linear
 from crank.kernels.links import LINKS
+from crank.rankers.linear import LinearOptions
+from crank.ranks import rank
 
 
 @pytest.fixture(scope="module")
@@ -83,20 +85,23 @@ def test_without_statsmodels_the_extra_is_named(
 
 @pytest.mark.parametrize("link", ["logit", "probit"])
 def test_probabilities_are_calibrated_on_held_out_pairs(link: Literal["logit", "probit"]) -> None:
-    """Among new pairs given a probability near q, a share near q is in that order."""
-    rng = np.random.default_rng(5)
-    noise = rng.gumbel if link == "logit" else rng.normal
-    X = rng.normal(size=(4000, 3))
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    frame["y"] = X @ [1.0, -0.5, 0.0] + noise(size=4000)
-    train, test = frame[:2000], frame[2000:]
-    m = crank.linear(train, "y ~ a + b + c", link=link, cv=None)
-    score, y = m.predict(test), test["y"].to_numpy()
-    i, j = np.triu_indices(len(y), 1)
-    p, won = LINKS[link].probability(score[i] - score[j]), y[i] > y[j]
-    for low in np.arange(0.0, 1.0, 0.1):
-        here = (p >= low) & (p < low + 0.1)
-        assert abs(won[here].mean() - p[here].mean()) < 0.03
+    """Among new pairs given a probability near q, a share near q is in that order.
+
+    In one sample of 1,000 rows the shares of tenths spread by .007 to .019; eight are averaged.
+    """
+    off = np.zeros((8, 10))
+    for seed in range(len(off)):
+        rng = np.random.default_rng(seed)
+        noise = rng.gumbel if link == "logit" else rng.normal
+        X = rng.normal(size=(2000, 3))
+        y = X @ [1.0, -0.5, 0.0] + noise(size=2000)
+        fitted = fit_linear(X[:1000], rank(y[:1000]), options=LinearOptions(link))
+        score, new = fitted.predict(X[1000:]), y[1000:]
+        i, j = np.triu_indices(1000, 1)
+        p, won = LINKS[link].probability(score[i] - score[j]), new[i] > new[j]
+        tenth = np.minimum((10.0 * p).astype(np.intp), 9)
+        off[seed] = np.bincount(tenth, won - p, minlength=10) / np.bincount(tenth, minlength=10)
+    assert np.abs(off.mean(axis=0)).max() < 0.02
 
 
 def test_every_ranker_is_drawn_on_the_quantile_scale(model: crank.LinearModel) -> None:

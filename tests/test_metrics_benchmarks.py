@@ -2,9 +2,9 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
-from tests.narrowing import present
-
 import pytest
+
+from tests.narrowing import present
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 

@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 import crank
 from crank.report.plot_curves import roc
 from crank.report.shares import higher_shares
+from tests.narrowing import of, present
 
 
 def sample(positive: float, n: int = 300) -> pd.DataFrame:
@@ -24,12 +26,11 @@ def test_shares_are_those_of_the_training_rows(positive: float, weights: str | N
     frame = sample(positive)
     m = crank.fit(frame, "y ~ x + z", weights=weights, max_depth=2, prune=None)
     shares, leaf = higher_shares(m.tree), m.predict(frame, "leaf")
-    w = frame["w"] if weights else np.ones(len(frame))
-    assert shares is not None
+    w = frame["w"].to_numpy() if weights else np.ones(len(frame))
+    high = frame["y"].to_numpy() == 7.0
     for k, node in enumerate(m.tree.leaves):
-        inside = leaf == k
-        high = float((w * (frame["y"] == 7.0))[inside].sum() / w[inside].sum())
-        assert shares[node] == pytest.approx(high, abs=1e-9)
+        share = float((w * high)[leaf == k].sum() / w[leaf == k].sum())
+        assert present(shares)[node] == pytest.approx(share, abs=1e-9)
 
 
 def test_more_values_have_no_share_and_a_tree_of_one_leaf_may_not_tell() -> None:
@@ -43,13 +44,13 @@ def test_a_binary_response_is_drawn_as_shares() -> None:
     frame = sample(0.3)
     m = crank.fit(frame, "y ~ x + z", max_depth=2, prune=None)
     ax = m.plot_leaves(frame, ax=Figure().subplots())
-    heights = {bar.get_gid(): bar.get_height() for bar in ax.patches}
+    heights = {bar.get_gid(): of(Rectangle, bar).get_height() for bar in ax.patches}
     leaf = m.predict(frame, "leaf")
     for k in range(m.tree.n_leaves):
         assert heights[f"leaf {k}"] == pytest.approx((frame["y"][leaf == k] == 7.0).mean())
     assert ax.get_ylabel() == "share with y = 7"
     points = m.plot_calibration(frame, ax=Figure().subplots())
-    across, up = points.collections[-1].get_offsets().T  # training rows against themselves
+    across, up = np.asarray(points.collections[-1].get_offsets()).T  # training rows both times
     np.testing.assert_allclose(across, up, atol=1e-9)
     texts = [text.get_text() for text in m.plot().texts]
     assert any(text.endswith("%") for text in texts)
@@ -60,9 +61,9 @@ def test_the_iroc_curve_of_a_binary_response_is_its_roc_curve() -> None:
     frame = sample(0.3)
     m = crank.fit(frame, "y ~ x + z", max_depth=2, prune=None)
     ax = m.plot_iroc(frame, weights="w", ax=Figure().subplots())
-    false, true = ax.lines[0].get_data()
+    false, true = (np.asarray(part, dtype=float) for part in ax.lines[0].get_data())
     score = m.predict(frame)
     auc = crank.metrics.kendall(frame["y"], score, weights=frame["w"])
     assert np.trapezoid(true, false) == pytest.approx(auc, abs=1e-12)
-    assert ax.get_legend().get_texts()[0].get_text().endswith(f"(AUC {auc:.3f})")
+    assert present(ax.get_legend()).get_texts()[0].get_text().endswith(f"(AUC {auc:.3f})")
     assert roc(np.array([1.0, 0.0]), np.array([2.0, 1.0]), None)[1].tolist() == [0.0, 1.0, 1.0]
