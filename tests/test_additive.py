@@ -268,10 +268,11 @@ def test_smoothing_maximises_the_restricted_likelihood() -> None:
     b = approached(loss, found.b, 20)
     products, information = loss.moments(b)
     P = np.diag(loss.ridge)
-    freedom = 1.0 - np.diagonal(np.linalg.inv(information)) * loss.ridge
-    c = dispersion(np.linalg.inv(information), products, freedom, len(Z))
+    inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
+    freedom = 1.0 - np.diagonal(inverse) * loss.ridge
+    c = dispersion(inverse, products, freedom, len(Z))
     J = information - P
-    at = np.linalg.solve(J, information @ b)
+    at = np.asarray(np.linalg.solve(J, information @ b), dtype=np.float64)
     inside = (found.smoothing > 1e-5) & (found.smoothing < 10.0)
     assert inside.any()
     for k in np.flatnonzero(inside):
