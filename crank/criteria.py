@@ -199,6 +199,9 @@ def choose_criterion(
     ('kendall', 'y has two distinct values')
     """
     if name != AUTO:
+        announced = entries.known(GROUP).get(name)
+        if announced is not None and name in _CRITERIA:
+            announced.warn_of_rivals()
         return get_criterion(name), ""
     tied = tied_pairs(ranks, squares)
     if ranks.n_distinct == 2:

@@ -80,6 +80,10 @@ class Entry:
                 f"{_word(self.group)} {self.name!r} is offered by {owners}. Allowed: one "
                 f"distribution a name. Write {ways}, or uninstall all but one."
             )
+        self.warn_of_rivals()
+
+    def warn_of_rivals(self) -> None:
+        """Say, once a process, who else claims the name of a built-in."""
         for rival in self.rivals:
             warn_of_rival(self.group, self.name, rival.full_name)
 
@@ -108,6 +112,7 @@ def installed(group: str) -> dict[str, Entry]:
     'crank.plugins.svm:SupportVector'
     """
     _scan.cache_clear()
+    _points.cache_clear()
     return dict(known(group))
 
 
@@ -120,9 +125,15 @@ def known(group: str) -> Mapping[str, Entry]:
 
 
 @lru_cache(maxsize=8)
+def _points(path: tuple[str, ...]) -> Any:
+    """Read what is announced to anybody, once: that is what takes the time."""
+    return entry_points()
+
+
+@lru_cache(maxsize=8)
 def _scan(group: str, path: tuple[str, ...]) -> Mapping[str, Entry]:
     found: dict[str, dict[str, Entry]] = {}
-    for point in entry_points(group=group):
+    for point in _points(path).select(group=group):
         dist = point.dist
         distribution, version = (dist.name, dist.version) if dist else ("unknown", "")
         if point.value.startswith("crank."):

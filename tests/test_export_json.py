@@ -143,7 +143,7 @@ def forged(m: TreeModel, change: Callable[[Any], object]) -> str:
     ("change", "says"),
     [
         (lambda r: r.pop("criterion"), "ranker.criterion is missing"),
-        (lambda r: r["options"].update(criterion="iauc"), "ranker.criterion is there"),
+        (lambda r: r["options"].update(criterion="iauc"), "Allowed: the same one, or 'auto'"),
         (lambda r: r["criterion"].update(name="auto"), "no criterion named 'auto'"),
         (lambda r: r["pruning"]["by_rank"]["iauc"].pop(), "not one figure for each of"),
         (lambda r: r["pruning"]["by_rank"].pop("iauc"), "lacks the figure that prunes"),

@@ -160,3 +160,24 @@ def test_sets_of_levels_become_columns_that_are_looked_up() -> None:
     graph.attach(Codes(graph))
     found = run(graph, whole_sums(graph, nodes), 1, X, Element.INT64)
     assert np.array_equal(found[:, 0], nodes.sum(X))
+
+
+def test_sums_of_trees_with_sets_of_levels_are_those_of_the_tables() -> None:
+    rng = np.random.default_rng(1)
+    tables = []
+    for nodes in (complete_trees(3, 4, seed=2), complete_trees(2, 2, seed=3)):
+        on_codes = nodes.inner & (nodes.column == 3) & (len(tables) == 0)  # of one table only
+        width = np.where(on_codes, 6, 0)
+        start = np.concatenate(([0], np.cumsum(width)))
+        sets = {"level_start": start, "level_branch": rng.integers(0, 3, start[-1])}
+        tables.append(replace(nodes, **sets))
+    X = sample()
+    X[:, 3] = rng.integers(0, 8, len(X))
+    X[::9, 3] = np.nan
+    graph = Graph()
+    graph.attach(Codes(graph))
+    found = run(graph, leaf_sums(graph, tables), 2, X)
+    wanted = np.transpose([table.sum(X) for table in tables])
+    np.testing.assert_allclose(found, wanted, rtol=1e-14, atol=1e-14)
+    joined = NodeTable.joined(tables)
+    np.testing.assert_allclose(joined.sum(X), wanted.sum(axis=1), rtol=1e-14, atol=1e-14)

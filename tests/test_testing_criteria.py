@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
@@ -12,8 +13,9 @@ import pytest
 import crank
 from crank import criteria, entries
 from crank.criteria import Criterion, criterion_names, get_criterion
-from crank.entries import Entry
-from crank.errors import OptionError, PluginError
+from crank.entries import Entry, warn_of_rival
+from crank.errors import ModelFileError, OptionError, PluginError, PluginWarning
+from crank.export.json.criterion import read_criterion
 from crank.metrics.figures import IAUC_UNIFORM, KENDALL
 from crank.metrics.node_scores import kendall_scores
 from crank.testing import CriterionCheckError, check_criterion
@@ -139,16 +141,36 @@ def test_the_built_in_criteria_are_announced_too(name: str) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_an_installed_criterion_grows_trees_by_name() -> None:
+def test_an_installed_criterion_grows_trees_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert criterion_names()[5:] == ["good", "bad", "odd", "lost"]
     sample = crank.datasets.regression(200, p=5, random_state=0)
     options: dict[str, Any] = {"max_depth": 2, "prune": None}
-    wanted = crank.fit(sample.frame, "y ~ .", criterion="kendall", **options)
+    warn_of_rival.cache_clear()
+    with pytest.warns(PluginWarning, match=r"crank-good offers a criterion 'kendall' too") as told:
+        for _ in range(2):
+            wanted = crank.fit(sample.frame, "y ~ .", criterion="kendall", **options)
+    assert len(told) == 1
+    assert "write 'crank-good:kendall' for the other" in str(told[0].message)
+    assert "distribution" not in json.loads(wanted.to_json() or "")["ranker"].get("criterion", {})
     for name in ("good", "crank-good:good", "crank-good:kendall"):
         m = crank.fit(sample.frame, "y ~ .", criterion=name, **options)
         assert m.criterion == name
         np.testing.assert_array_equal(m.predict(sample.frame), wanted.predict(sample.frame))
-        assert crank.from_json(m.to_json() or "").call == m.call
+        text = m.to_json() or ""
+        assert crank.from_json(text).call == m.call
+        origin = {"distribution": "crank-good", "version": "0.2"}
+        stored = json.loads(text)["ranker"]["criterion"]
+        assert stored == {"name": name, "because": ""} | origin
+        with monkeypatch.context() as gone:
+            gone.setattr(entries, "_scan", lambda group, path: {})
+            gone.setattr(entries, "installed", lambda group: {})
+            with pytest.raises(ModelFileError, match=r"no criterion named .* Install crank-good 0"):
+                read_criterion(stored)
+        with pytest.raises(ModelFileError, match=r"of other 7; here .* leads to crank-good 0\.2"):
+            read_criterion(stored | {"distribution": "other", "version": "7"})
+    forest = crank.forest(sample.frame, "y ~ .", criterion="good", n_trees=3)
+    assert json.loads(forest.to_json() or "")["ranker"]["criterion"]["version"] == "0.2"
+    assert crank.from_json(forest.to_json() or "").criterion == "good"
 
 
 @pytest.mark.usefixtures("installed")

@@ -175,6 +175,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     check_target(arguments.output)
     options = _options(arguments)
+    if "learner" in options:
+        _check_saved(options["learner"], options.get("learner_params"))
     frame = read_frame(
         arguments.data,
         text=arguments.text,
@@ -219,6 +221,18 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     if options.get("prune") == "none":
         options["prune"] = None
     return options
+
+
+def _check_saved(name: str, params: Mapping[str, Any] | None) -> None:
+    """Refuse a learner whose models cannot be written, before any data are read."""
+    from crank.plugins.registry import get_learner
+
+    if not get_learner(name, params).saves_json:
+        raise OptionError(
+            f"--learner {name} cannot be used here: its models cannot be saved as JSON, and the "
+            "command line has no other use for them. Allowed: learners whose rules are plain data "
+            "(crank learners show NAME says so); in Python, crank.fit keeps such a model in memory."
+        )
 
 
 def _number_or_name(text: str) -> float | str:

@@ -94,15 +94,13 @@ def leaf_sums(graph: Graph, tables: Sequence[NodeTable]) -> str:
     in double, shape [N, tables].
     """
     trees = NodeTable.joined(tables)
-    columns = np.unique(trees.column[trees.inner]) if trees.inner.any() else np.zeros(1, int)
+    x, tests = _numbers_only(graph, trees)
     order = np.argsort(trees.tree, kind="stable")
     leaf = order[~trees.inner[order] & (trees.tree[order] >= 0)]
     start = np.searchsorted(trees.tree[leaf], np.arange(len(trees.roots)))
     number = np.zeros(len(trees.column), dtype=np.int64)
     number[leaf] = np.arange(len(leaf)) - start[trees.tree[leaf]]
-    place = np.where(trees.inner, np.searchsorted(columns, trees.column), 0)
-    numbered = replace(trees, column=place, value=number)
-    numbers = graph.cast(leaf_numbers(graph, graph.columns(columns), numbered), Element.INT64)
+    numbers = graph.cast(leaf_numbers(graph, x, replace(tests, value=number)), Element.INT64)
     places = graph.op("Add", numbers, start)
     found = graph.op("Gather", trees.value[leaf], places, axis=0)
     owner = np.repeat(np.arange(len(tables)), [len(table.roots) for table in tables])

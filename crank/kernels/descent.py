@@ -130,21 +130,26 @@ class NodeTable:
 
     @classmethod
     def joined(cls, tables: Iterable[NodeTable]) -> NodeTable:
-        """Put the trees of several tables, which compare only numbers, into one."""
+        """Put the trees of several tables into one, in their order."""
         parts: list[tuple[NDArray[Any], ...]] = []
         start = 0
         for table in tables:
-            if len(table.level_branch):
-                raise ValueError("tables with level sets are not joined.")
             nodes = (table.column, table.threshold, start + table.low, start + table.high)
-            parts.append((*nodes, table.missing_low, table.value, start + table.roots))
+            levels = table._levels[1], table.level_branch
+            parts.append((*nodes, table.missing_low, table.value, start + table.roots, *levels))
             start += len(table.column)
-        return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        *arrays, width, branch = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return cls(*arrays, np.concatenate(([0], np.cumsum(width))) if len(branch) else NONE, branch)
 
     @cached_property
     def inner(self) -> NDArray[np.bool_]:
         """Which nodes are no leaves."""
         return np.not_equal(self.low, np.arange(len(self.low)), dtype=bool)
+
+    def branches_of(self, node: int) -> Indices:
+        """Return where each level goes at a node of categories; empty if it compares numbers."""
+        start, width = self._levels
+        return self.level_branch[start[node] : start[node] + width[node]]
 
     @cached_property
     def depths(self) -> Indices:

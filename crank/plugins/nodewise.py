@@ -141,8 +141,8 @@ def decision_values(
     if value.shape != (len(X),) or not np.isfinite(value).all():
         raise PluginError(
             f"learner {name} gave decision values of shape {value.shape}, "
-            f"{np.isnan(value).sum()} of them NaN, for {len(X)} rows. Allowed: one finite value "
-            "a row. Run crank.testing.check_learner on it."
+            f"{(~np.isfinite(value)).sum()} of them NaN or infinite, for {len(X)} rows. Allowed: "
+            "one finite value a row. Run crank.testing.check_learner on it."
         )
     return value
 

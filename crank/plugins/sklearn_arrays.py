@@ -35,9 +35,9 @@ def decision_values(estimator: Any, X: FloatArray) -> NDArray[np.float64]:
         if value.ndim == 2:
             value = value[:, -1] if value.shape[1] == 1 else value[:, 1] - value[:, 0]
     elif hasattr(estimator, "predict_proba"):
-        chance = np.clip(
-            estimator.predict_proba(X)[:, 1], LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY
-        )
+        # double first: some answer in single precision, where the bounds would round to 0 and 1
+        chance = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1]
+        chance = np.clip(chance, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
         value = np.log(chance) - np.log1p(-chance)
     else:
         value = np.where(np.asarray(estimator.predict(X)) == estimator.classes_[-1], 1.0, -1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from crank.errors import DataError
 from crank.growing.conditions import HOLDS, AnyOf, Box, Comparison, Values
 from crank.growing.wording import WORDS, condition_text, named_columns
-from crank.kernels.descent import NodeTable
+from crank.kernels.descent import GOES_HIGH, GOES_LOW, NodeTable
 from crank.plugins import fields
 from crank.plugins.base import FloatArray, Levels, SplitRule
+from crank.plugins.level_words import level_words, read_level_words
 from crank.plugins.rbf import largest_shares
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class TreesRule(SplitRule):
     Attributes
     ----------
     nodes : NodeTable
-        All trees; they compare numbers only.
+        All trees. A node of categories (of a learner with ``takes_categories``) says of each
+        level where it goes; levels that it does not know go where missing values go.
     share : dict
         Credit of each column.
     """
@@ -47,7 +49,7 @@ class TreesRule(SplitRule):
     def to_dict(self) -> dict[str, Any]:
         """Return the arrays as JSON types."""
         nodes = self.nodes
-        return {
+        stored = {
             "kind": "trees",
             "feature": nodes.column.tolist(),
             "threshold": nodes.threshold.tolist(),
@@ -58,6 +60,8 @@ class TreesRule(SplitRule):
             "roots": nodes.roots.tolist(),
             "share": [[j, s] for j, s in sorted(self.share.items())],
         }
+        levels = {"levels": level_words(nodes)} if len(nodes.level_branch) else {}
+        return stored | levels
 
     @classmethod
     def from_dict(cls, d: Mapping[str, Any]) -> Self:
@@ -68,8 +72,9 @@ class TreesRule(SplitRule):
         low, high = (fields.indices(d, name, n, n) for name in ("low", "high"))
         missing_low = fields.indices(d, "missing_low", 2, n).astype(bool)
         roots = fields.indices(d, "roots", n)
+        sets = read_level_words(d.get("levels", []), n)
         try:
-            nodes = NodeTable(feature, threshold, low, high, missing_low, value, roots)
+            nodes = NodeTable(feature, threshold, low, high, missing_low, value, roots, *sets)
         except ValueError as error:
             raise DataError(f"'low', 'high' and 'roots' of a stored rule: {error}") from error
         pairs = fields.table(d, "share", 2)
@@ -78,16 +83,16 @@ class TreesRule(SplitRule):
 
     def describe(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Write a single tree as a short rule; of many trees name the columns that matter most."""
-        return self._side(names, left=True)
+        return self._side(names, levels, left=True)
 
     def describe_right(self, names: Sequence[str], *, levels: Levels | None = None) -> str:
         """Write the other side in the same way."""
-        return self._side(names, left=False)
+        return self._side(names, levels, left=False)
 
-    def _side(self, names: Sequence[str], left: bool) -> str:
+    def _side(self, names: Sequence[str], levels: Levels | None, left: bool) -> str:
         found = self.condition(">" if left else "<=")
         if found is not None:
-            return condition_text(found, named_columns(names), WORDS)
+            return condition_text(found, named_columns(names, levels), WORDS)
         many = f"{len(self.nodes.roots)} trees({largest_shares(self.share, names)})"
         return f"{many} {'>' if left else '<='} 0"
 
@@ -117,6 +122,14 @@ class TreesRule(SplitRule):
         """Return what takes the low branch of a node, and what the high one."""
         nodes = self.nodes
         threshold, missing_low = float(nodes.threshold[node]), bool(nodes.missing_low[node])
+        branch = nodes.branches_of(node)
+        if len(branch):
+            # levels that are not known go with the missing values: name the others
+            named = frozenset(
+                np.flatnonzero(branch == (GOES_HIGH if missing_low else GOES_LOW)).tolist()
+            )
+            low = Values(levels=named, all_but=missing_low, missing=missing_low)
+            return low, replace(low, all_but=not missing_low, missing=not missing_low)
         if abs(threshold) == np.finfo(np.float64).max:  # missing values against all others
             both = Values.nothing(missing=missing_low), Values(missing=not missing_low)
             rest = Values(missing=missing_low), Values.nothing(missing=not missing_low)

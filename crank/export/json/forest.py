@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.criteria import get_criterion
 from crank.design.spec import DesignSpec
 from crank.errors import DataError, ModelFileError, OptionError
+from crank.export.json.criterion import read_criterion, stored_origin
 from crank.export.json.nodes import read_nodes, write_nodes
 from crank.export.json.rules import RuleReader
 from crank.export.json.schema import check_schema, ranker_schema
@@ -31,7 +31,8 @@ def write(ranker: ForestRanker) -> dict[str, Any]:
     return {
         "learner": stored_learner(ranker.learner),
         "options": {k: stored_setting(v) for k, v in ranker.options.to_dict().items()},
-        "criterion": {"name": ranker.criterion, "because": ranker.because},
+        "criterion": {"name": ranker.criterion, "because": ranker.because}
+        | stored_origin(ranker.criterion),
         "rungs": ranker.rungs.tolist(),
         "n_oob": int(ranker.n_oob),
         "oob": {name: _estimate(found) for name, found in ranker.oob.items()},
@@ -71,9 +72,9 @@ def read(stored: dict[str, Any], design: DesignSpec) -> ForestRanker:
     """Build a forest from plain data, every value checked."""
     check_schema(stored, ranker_schema("forest"), where="ranker")
     learner = read_learner(stored["learner"])
+    criterion = read_criterion(stored["criterion"])
     try:
         options = ForestOptions(**stored["options"])
-        criterion = get_criterion(stored["criterion"]["name"]).name
         oob = {get_figure(k).name: _read_estimate(v) for k, v in stored["oob"].items()}
         rungs = fields.numbers(stored, "rungs")
     except (OptionError, DataError, TypeError) as cause:

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from crank.errors import DataError, ModelFileError
 from crank.kernels.descent import NodeTable
 from crank.plugins import fields
-
-BRANCHES = "lhm"
-"""How a level's branch is written: low, high, where missing values go."""
+from crank.plugins.level_words import level_words, misplaced_levels, read_level_words
 
 
 def write_nodes(nodes: NodeTable) -> dict[str, Any]:
@@ -36,10 +34,7 @@ def write_nodes(nodes: NodeTable) -> dict[str, Any]:
         "roots": nodes.roots.tolist(),
     }
     if len(nodes.level_start):
-        start = nodes.level_start.tolist()
-        letters = "".join(BRANCHES[branch] for branch in nodes.level_branch.tolist())
-        words = ((k, letters[start[k] : start[k + 1]]) for k in range(len(nodes.column)))
-        stored["levels"] = [[k, word] for k, word in words if word]
+        stored["levels"] = level_words(nodes)
     return stored
 
 
@@ -58,7 +53,7 @@ def read_nodes(stored: dict[str, Any], levels: Sequence[int], *, whole: bool) ->
         column = fields.indices(stored, "column", len(levels))
         n = len(column)
         value = _values(stored, n) if whole else fields.numbers(stored, "value", n)
-        start, branch = _level_sets(stored.get("levels", []), n)
+        start, branch = read_level_words(stored.get("levels", []), n)
         nodes = NodeTable(
             column,
             fields.numbers(stored, "threshold", n),
@@ -72,7 +67,9 @@ def read_nodes(stored: dict[str, Any], levels: Sequence[int], *, whole: bool) ->
         )
     except (DataError, ValueError) as cause:
         raise ModelFileError(f"ranker.nodes: {cause}") from cause
-    _check_columns(nodes, levels)
+    problem = misplaced_levels(nodes, levels)
+    if problem is not None:
+        raise ModelFileError(f"ranker.nodes: {problem}")
     return nodes
 
 
@@ -81,31 +78,3 @@ def _values(stored: dict[str, Any], n: int) -> NDArray[np.int64]:
     if values.shape != (n,) or values.dtype.kind != "i":
         raise ModelFileError(f"ranker.nodes.value is not a list of {n} whole numbers.")
     return values
-
-
-def _level_sets(stored: list[Any], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Read the words of nodes of categories: where each starts, and all letters as branches."""
-    none = np.zeros(0, dtype=np.intp)
-    if stored == []:
-        return none, none
-    width, letters, last = np.zeros(n, dtype=np.intp), [], -1
-    for node, word in stored:
-        if not last < node < n:
-            raise ModelFileError(f"ranker.nodes.levels has node {node} out of place.")
-        last = node
-        width[last] = len(word)
-        letters.append(word)
-    branch = np.array([BRANCHES.index(letter) for letter in "".join(letters)], dtype=np.intp)
-    return np.concatenate(([0], np.cumsum(width))), branch
-
-
-def _check_columns(nodes: NodeTable, levels: Sequence[int]) -> None:
-    """Refuse level sets on numbers, comparisons of codes, and sets of too many levels."""
-    has = np.array(levels, dtype=np.intp)[nodes.column]
-    width = np.diff(nodes.level_start) if len(nodes.level_start) else np.zeros(len(has), np.intp)
-    wrong = nodes.inner & (((has > 0) != (width > 0)) | (width > has)) | ~nodes.inner & (width > 0)
-    if wrong.any():
-        raise ModelFileError(
-            f"ranker.nodes: node {int(np.flatnonzero(wrong)[0])} does not fit what its column "
-            "holds, numbers or levels."
-        )

@@ -15,6 +15,7 @@ from crank.growing.rule import described, foreign_decision
 from crank.plugins.base import NotExportableError, SplitRule
 from crank.plugins.contract import CONTRACTS
 from crank.plugins.discovery import find
+from crank.plugins.level_words import misplaced_levels
 from crank.plugins.registry import rule_from_dict
 
 if TYPE_CHECKING:
@@ -196,6 +197,10 @@ class RuleReader:
                 self._in_range(np.atleast_1d(getattr(rule, name)).tolist(), name)
         if hasattr(rule, "nodes"):  # of trees, whose form has been checked
             self._in_range(rule.nodes.column.tolist(), "feature")
+            sizes = [len(names or ()) for names in self.levels]
+            problem = misplaced_levels(rule.nodes, sizes, codes_compared=True)
+            if problem is not None:
+                raise ModelFileError(f"of its rule's trees, {problem}")
         codes = getattr(rule, "levels", None)
         if codes is not None:
             known = self.levels[rule.column]  # type: ignore[attr-defined]  # a stump has both

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from crank.blame import is_foreign
-from crank.criteria import AUTO, LeafOrder, check_criterion, get_criterion
+from crank.criteria import AUTO, LeafOrder
 from crank.design.probes import probe_rows
 from crank.design.spec import DesignSpec
 from crank.errors import ModelFileError, OptionError, PluginError
+from crank.export.json.criterion import read_criterion, stored_origin
 from crank.export.json.rules import RuleReader, require_installed, require_readable, stored_rule
 from crank.export.json.schema import check_schema, ranker_schema
 from crank.export.json.settings import read_setting, stored_setting
@@ -117,22 +118,25 @@ def read(stored: dict[str, Any], design: DesignSpec) -> TreeRanker:
 
 
 def _criterion(ranker: TreeRanker) -> dict[str, Any]:
-    if ranker.options.criterion != AUTO:
+    origin = stored_origin(ranker.criterion)
+    if ranker.options.criterion != AUTO and not origin:
         return {}
-    return {"criterion": {"name": ranker.criterion, "because": ranker.because}}
+    return {"criterion": {"name": ranker.criterion, "because": ranker.because} | origin}
 
 
 def _read_criterion(stored: dict[str, Any]) -> tuple[str, str]:
     """Return the criterion that grew the tree, and why "auto" chose it."""
     asked, chosen = stored["options"]["criterion"], stored.get("criterion")
-    check_criterion(asked)
-    if (asked == AUTO) != (chosen is not None):
+    if chosen is None and asked == AUTO:
+        raise ModelFileError("ranker.options.criterion is 'auto', and ranker.criterion is missing.")
+    chosen = chosen or {"name": asked, "because": ""}
+    name = read_criterion(chosen)
+    if asked not in (AUTO, name) or (asked == name and chosen["because"]):
         raise ModelFileError(
-            f"ranker.options.criterion is {asked!r}, and ranker.criterion is "
-            f"{'missing' if chosen is None else 'there'}. Allowed: both if it is 'auto', else one."
+            f"ranker.options.criterion is {asked!r}, and ranker.criterion is {name!r}. "
+            "Allowed: the same one, or 'auto' and a reason."
         )
-    name, because = (asked, "") if chosen is None else (chosen["name"], chosen["because"])
-    return get_criterion(name).name, because
+    return name, chosen["because"]
 
 
 def _by_rank(ranker: TreeRanker) -> dict[str, Any]:
