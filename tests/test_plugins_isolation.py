@@ -98,7 +98,7 @@ FAULTS: dict[str, tuple[SplitLearner, str]] = {
     ),
     "a column instead of a vector": (with_rule(decision=lambda self, X: X), r"shape \(60, 2\)"),
     "NaN": (with_rule(decision=lambda self, X: X[:, 0] * np.nan), "60 of them NaN"),
-    "infinity": (with_rule(decision=lambda self, X: X[:, 0] * np.inf), "60 of them NaN or infinite"),
+    "infinity": (with_rule(decision=lambda self, X: X[:, 0] * np.inf), "60 of them NaN or inf"),
     "text": (with_rule(decision=lambda self, X: ["left"] * len(X)), "ValueError: could not conv"),
     "a column test that is not one": (
         with_rule(column_test=lambda self: ColumnTest(1, 0.0, True, None, False)),

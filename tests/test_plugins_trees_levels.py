@@ -24,7 +24,7 @@ LEVELS = [None, ["u", "v", "w", "x"]]
 def rule(missing_low: bool = False) -> TreesRule:
     """Numbers above 1 are high; the others if their level is v or x, w goes with the missing."""
     branch = [GOES_LOW, GOES_HIGH, GOES_MISSING, GOES_HIGH]
-    nodes = NodeTable(
+    table: dict[str, Any] = dict(  # noqa: C408 - fields by name
         column=[0, 1, 0, 0, 0],
         threshold=[1.0, 0.0, 0.0, 0.0, 0.0],
         low=[1, 3, 2, 3, 4],
@@ -35,7 +35,7 @@ def rule(missing_low: bool = False) -> TreesRule:
         level_start=[0, 0, 4, 4, 4, 4],
         level_branch=branch,
     )
-    return TreesRule(nodes, {0: 0.5, 1: 0.5})
+    return TreesRule(NodeTable(**table), {0: 0.5, 1: 0.5})
 
 
 def test_sets_of_levels_are_told_on_both_sides() -> None:
@@ -78,7 +78,8 @@ def test_sets_of_levels_are_stored_and_read() -> None:
     assert again.to_dict() == stored
     X = np.array([[0.0, code] for code in (0.0, 1.0, 2.0, 3.0, 4.0, np.nan)])
     assert again.decision(X).tolist() == rule().decision(X).tolist()
-    assert "levels" not in TreesRule(NodeTable([0], [0], [0], [0], [0], [1], [0]), {}).to_dict()
+    lone: Any = ([0], [0], [0], [0], [0], [1], [0])
+    assert "levels" not in TreesRule(NodeTable(*lone), {}).to_dict()
 
 
 @pytest.mark.parametrize(

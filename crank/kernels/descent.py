@@ -139,7 +139,9 @@ class NodeTable:
             parts.append((*nodes, table.missing_low, table.value, start + table.roots, *levels))
             start += len(table.column)
         *arrays, width, branch = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return cls(*arrays, np.concatenate(([0], np.cumsum(width))) if len(branch) else NONE, branch)
+        return cls(
+            *arrays, np.concatenate(([0], np.cumsum(width))) if len(branch) else NONE, branch
+        )
 
     @cached_property
     def inner(self) -> NDArray[np.bool_]:

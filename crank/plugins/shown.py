@@ -25,7 +25,13 @@ def learner_text(name: str) -> str:
         f"  url        {kind.url or 'none given'}",
         f"  requires   {', '.join(kind.requires) or 'nothing more'}",
     ]
-    for flag in ("takes_missing", "takes_categories", "takes_monotone", "exports_onnx", "saves_json"):
+    for flag in (
+        "takes_missing",
+        "takes_categories",
+        "takes_monotone",
+        "exports_onnx",
+        "saves_json",
+    ):
         stated = getattr(kind, flag)
         shown = ("yes" if stated else "no") if isinstance(stated, bool) else "depends on settings"
         lines.append(f"  {flag.replace('_', ' '):<17}{shown}")
