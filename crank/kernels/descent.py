@@ -138,10 +138,10 @@ class NodeTable:
             levels = table._levels[1], table.level_branch
             parts.append((*nodes, table.missing_low, table.value, start + table.roots, *levels))
             start += len(table.column)
-        *arrays, width, branch = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return cls(
-            *arrays, np.concatenate(([0], np.cumsum(width))) if len(branch) else NONE, branch
-        )
+        joined: list[Any] = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+        width = joined.pop(-2)
+        joined.insert(-1, np.concatenate(([0], np.cumsum(width))) if len(joined[-1]) else NONE)
+        return cls(*joined)
 
     @cached_property
     def inner(self) -> NDArray[np.bool_]:
