@@ -52,9 +52,9 @@ class Kit:
     Attributes
     ----------
     time_budget : float
-        Seconds of processor time that a fit of 2,000 rows may take.
+        Seconds of processor time that a fit of 2,000 rows, or of a hard node, may take.
     new_process : bool
-        Whether a model is read in a process of its own.
+        Whether hard nodes are fitted, and a model is read, in processes of their own.
     clock : callable
         Seconds from some moment on, of the processor by default.
     """

@@ -9,14 +9,17 @@ import numpy as np
 from crank.errors import CrankError
 from crank.growing.splitter import Splitter
 from crank.plugins.base import SplitLearner, TrainingMatrix
+from crank.testing.apart import try_apart
 from crank.testing.check import (
     COPY,
     DECISION,
+    Kit,
     NotApplicable,
     a_rule,
     agreement,
     ask,
     demand,
+    demand_of_kit,
     form,
     require,
     values,
@@ -99,11 +102,15 @@ def separates(learner: SplitLearner) -> None:
             require(right >= 0.9, f"only {right:.0%} of {data.name} go to their label's side.")
 
 
-@demand("survives", "fit returns a rule with finite decisions, or None if nothing can be learned.")
-def survives(learner: SplitLearner) -> None:
-    """Try small, flat, wide and badly scaled nodes."""
+@demand_of_kit(
+    "survives", "fit returns a rule with finite decisions, or None if nothing can be learned."
+)
+def survives(learner: SplitLearner, kit: Kit) -> None:
+    """Try small, flat, wide and badly scaled nodes, where possible in a process of their own."""
+    if try_apart(learner, kit):
+        return
     for data in hard_nodes():
-        _finite_or_none(learner, data)
+        finite_or_none(learner, data)
 
 
 @demand("takes missing values", "takes_missing = True promises it; drop the promise or keep it.")
@@ -112,7 +119,7 @@ def takes_missing(learner: SplitLearner) -> None:
     if not learner.takes_missing:
         raise NotApplicable("takes_missing is False.")
     for data in missing_nodes():
-        _finite_or_none(learner, data)
+        finite_or_none(learner, data)
     data = noisy()
     values(a_rule(learner, data), np.full((3, 3), np.nan), "NaN where training had none")
 
@@ -151,7 +158,7 @@ def takes_categories(learner: SplitLearner) -> None:
     if not learner.takes_categories:
         raise NotApplicable("takes_categories is False.")
     for data in category_nodes():
-        _finite_or_none(learner, data)
+        finite_or_none(learner, data)
     data = category_nodes()[0]
     right = agreement(values(a_rule(learner, data), data.X, data.name), data.label)
     require(right >= 0.9, f"only {right:.0%} of the rows with {data.name} go to the right side.")
@@ -163,23 +170,42 @@ def takes_categories(learner: SplitLearner) -> None:
     needs=("separates",),
 )
 def follows_weights(learner: SplitLearner) -> None:
-    """Let the weight decide between two halves that contradict each other."""
+    """Let the weight decide between two halves that contradict each other, in both directions.
+
+    Who is deaf to weights makes the same rule in both directions: what agrees with one half
+    contradicts the other, so that exactly half of all decisions are right, whatever the rule. Some
+    hear but wobble, those that learn row by row: unless the first seed is clear, several count.
+    """
     base = separable(120, 2)
-    X = np.vstack([base.X, base.X[:, ::-1]])
     clash = np.vstack([base.X, base.X])
     label = np.concatenate([base.label, -base.label])
-    for heavy in (1.0, -1.0):
-        weight = np.where(np.arange(240) < 120, 10.0**heavy, 1.0)
-        rule = a_rule(learner, node("contradicting halves", clash, label, weight))
-        right = agreement(values(rule, base.X, "contradicting halves"), heavy * base.label)
-        require(right >= 0.6, f"only {right:.0%} follow the half with ten times the weight.")
+
+    def right(seed: int) -> float:
+        shares = []
+        for heavy in (1.0, -1.0):
+            weight = np.where(np.arange(240) < 120, 10.0**heavy, 1.0)
+            rule = a_rule(learner, node("contradicting halves", clash, label, weight), seed)
+            shares.append(
+                agreement(values(rule, base.X, "contradicting halves"), heavy * base.label)
+            )
+        return float(np.mean(shares))
+
+    share = right(0)
+    if share < 0.75:
+        share = float(np.mean([share, *(right(seed) for seed in range(1, 5))]))
+    require(
+        share >= 0.75,
+        f"{share:.0%} of the decisions follow the half with ten times the weight; who does not "
+        "hear weights has 50%.",
+    )
     light = np.where(np.arange(240) < 120, 1.0, 1e-9)
+    X = np.vstack([base.X, base.X[:, ::-1]])
     with_light = a_rule(learner, node("rows of hardly any weight", X, label, light))
     without = a_rule(learner, node("the same without them", base.X, base.label))
     same = agreement(
         values(with_light, base.X, "half light rows"), values(without, base.X, "half of the rows")
     )
-    require(same >= 0.75, f"rows of weight 1e-9 change {1 - same:.0%} of the decisions.")
+    require(same >= 0.9, f"rows of weight 1e-9 change {1 - same:.0%} of the decisions.")
 
 
 @demand(
@@ -218,7 +244,8 @@ CHECKS = (
 )
 
 
-def _finite_or_none(learner: SplitLearner, data: NodeData) -> None:
+def finite_or_none(learner: SplitLearner, data: NodeData) -> None:
+    """Fit a node that may be too hard: what comes must be finite, if anything comes."""
     for kind in (learner, prepared(learner, data)):
         try:
             rule = ask(kind, data)

@@ -43,10 +43,12 @@ def check_learner(
         Names of checks that are known to fail, each with the reason. They are reported apart; one
         that passes is a failure, so that the list stays true.
     time_budget : float
-        Seconds of processor time that a fit of 2,000 rows × 10 columns may take.
+        Seconds of processor time that a fit of 2,000 rows × 10 columns may take, and of each of
+        the small hard nodes.
     new_process : bool
         Whether a saved model is also read in a process of its own, where none of the packages in
-        ``requires`` can be imported.
+        ``requires`` can be imported; and hard nodes are fitted in one that can be ended if a fit
+        does not end by itself.
     raise_on_failure : bool
         Whether to raise if a check fails, or to return the report in any case.
 
