@@ -199,7 +199,9 @@ CLASSIFIERS = [
     ensemble.VotingClassifier([("a", naive_bayes.GaussianNB()), ("b", LogisticRegression())]),
     naive_bayes.BernoulliNB(),
     naive_bayes.GaussianNB(),
-    svm.SVC(kernel="linear", max_iter=10_000),  # without a limit it never ends on columns of 1e12
+    svm.SVC(
+        kernel="linear", max_iter=10_000
+    ),  # without a limit it never ends, see test_testing_apart
     discriminant_analysis.LinearDiscriminantAnalysis(),
     discriminant_analysis.QuadraticDiscriminantAnalysis(),
     tree.DecisionTreeClassifier(),
@@ -220,7 +222,7 @@ CLASSIFIERS = [
     GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
     make_pipeline(StandardScaler(), LogisticRegression()),
     make_pipeline(SimpleImputer(), PolynomialFeatures(), LogisticRegression()),
-    MLPClassifier((16,), max_iter=300, learning_rate_init=0.01),
+    MLPClassifier((8,), max_iter=40, learning_rate_init=0.1),
     neighbors.KNeighborsClassifier(),
 ]
 

@@ -1,4 +1,4 @@
-"""Hard nodes in a process of their own: a fit that never ends, or crashes, is ended and reported."""
+"""Hard nodes in a process of their own: a fit that never ends, or crashes, is reported."""
 
 from __future__ import annotations
 
