@@ -17,7 +17,9 @@ from crank.export.json.text import fingerprint
 from crank.export.onnx.metadata import FORMAT
 from crank.graphs.digest import KEY, sealed
 from crank.models.base import RankingModel
+from crank.records.kinds import KINDS
 from crank.serve import Scorer
+from tests.golden.write_onnx import FILES
 
 GOLDEN = Path(__file__).parent / "golden"
 GRAPHS = sorted(GOLDEN.glob("onnx-*/*.onnx"))
@@ -109,6 +111,10 @@ def test_a_golden_graph_scores_what_it_always_did(path: Path) -> None:
 
 def test_every_format_has_golden_graphs() -> None:
     assert {path.parent.name for path in GRAPHS} == {f"onnx-{k + 1}" for k in range(FORMAT)}
+    assert {path.stem for path in GRAPHS if path.parent.name == f"onnx-{FORMAT}"} == set(FILES)
+    sources = {GOLDEN / "format-2" / f"{source}.json" for source, _ in FILES.values()}
+    kinds = {json.loads(path.read_text(encoding="utf-8"))["kind"] for path in sources}
+    assert kinds == set(KINDS)
 
 
 def test_a_spline_of_a_high_degree_is_refused_at_once(frame: pd.DataFrame) -> None:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from crank.errors import DataError, ModelFileError, listed
 from crank.models.loading import from_json
+from crank.records.inputs import NOTES, input_schema
 from crank.serve import Scorer
-
-TYPES = {"number": "number", "boolean": "boolean", "category": "string", "date": "string"}
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def _from_json(content: bytes, digest: str) -> Served:
         outputs=model.predictions,
         predict=lambda data, type: model.predict(data, type),
         card={"kind": model.kind, "formula": model.formula, "n": model.training.n, **figures},
-        row_schema=_row_schema(columns, {}),
+        row_schema=input_schema(model),
         digest=digest,
     )
 
@@ -124,7 +123,7 @@ def _from_onnx(content: bytes, digest: str) -> Served:
         outputs=tuple(json.loads(about["outputs"])),
         predict=scorer.predict,
         card=card,
-        row_schema=_row_schema(columns, json.loads(about["levels"])),
+        row_schema=scorer.schema or _bare_schema(columns),
         digest=digest,
     )
 
@@ -136,15 +135,7 @@ def _readable(text: str) -> Any:
         return text
 
 
-def _row_schema(columns: Mapping[str, str], levels: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Describe a row in JSON Schema: every column must be there, null where it is missing."""
-    properties = {}
-    for name, kind in columns.items():
-        known = [level for level in levels.get(name, ()) if isinstance(level, str | int | float)]
-        numbers = kind == "category" and known and not isinstance(known[0], str)
-        properties[name] = {
-            "type": ["number" if numbers else TYPES[kind], "null"],
-            **({"format": "date"} if kind == "date" else {}),
-            **({"examples": known[:20]} if known else {}),
-        }
-    return {"type": "object", "required": list(columns), "properties": properties}
+def _bare_schema(columns: Mapping[str, str]) -> dict[str, Any]:
+    """Describe a row for a graph of before schemas were in the files: names and kinds only."""
+    kinds = {name: {NOTES: {"kind": kind}} for name, kind in columns.items()}
+    return {"type": "object", "required": list(columns), "properties": kinds}

@@ -21,6 +21,13 @@ FILES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "strict": ("stump-pruned", {"unknown": "error"}),
     "matrix": ("tree", {"form": "matrix"}),
     "empty-text": ("stump", {}),
+    "svm": ("svm", {}),
+    "lightgbm": ("lightgbm", {}),
+    "additive": ("additive", {}),
+    "forest": ("forest", {}),
+    "forest-logistic": ("forest-logistic", {}),
+    "booster": ("booster", {}),
+    "blend": ("blend", {}),
 }
 
 
