@@ -119,3 +119,6 @@ def test_a_new_project_installs_and_passes_as_it_is_generated(
     install(environment, tmp_path, home)
     done = run(environment, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", cwd=home)
     assert done.returncode == 0, done.stdout + done.stderr
+    checked = run(environment, "-m", "crank.cli", "learners", "check", "nearest-mean", cwd=home)
+    assert "checks passed, 3 skipped, 0 failed." in checked.stdout, checked.stderr
+    assert checked.returncode == 0

@@ -7,7 +7,7 @@ import argparse
 from crank.errors import OptionError
 
 HELP = "write a model for another program"
-DIALECTS = ("duckdb", "postgres", "sqlite")
+DIALECTS = ("duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -70,6 +70,7 @@ KINDS: dict[str, Kind] = {
             "report": "crank.report.booster",
             "json": "crank.export.json.booster",
             "onnx": "crank.export.onnx.booster",
+            "sql": "crank.export.sql.sums",
         },
     ),
     "forest": Kind(
@@ -79,6 +80,7 @@ KINDS: dict[str, Kind] = {
             "report": "crank.report.forest",
             "json": "crank.export.json.forest",
             "onnx": "crank.export.onnx.forest",
+            "sql": "crank.export.sql.sums",
         },
     ),
     "blend": Kind(

@@ -43,6 +43,18 @@ class Dialect:
         """Write a double so that the database reads the same double."""
         return self.literal.format(repr(value))
 
+    def absent(self, x: str) -> list[str]:
+        """Return tests, one of which holds where a double is missing."""
+        return [f"{x} IS NULL", *([f"{x} = {self.nan}"] if self.nan else [])]
+
+    def not_nan(self, x: str) -> list[str]:
+        """Return tests that hold where a double is not NaN; none where there is no NaN."""
+        return [f"{x} <> {self.nan}"] if self.nan else []
+
+    def nan_as_null(self, x: str) -> str:
+        """Write a double with NULL in place of NaN."""
+        return f"NULLIF({x}, {self.nan})" if self.nan else x
+
     def as_double(self, name: str, kind: Kind) -> str:
         """Read a column as the double that Python compares."""
         quoted = self.name(name)
@@ -79,11 +91,56 @@ class SQLite(Dialect):
         return self.double.format(self.name(name))
 
 
+class Escaped(Dialect):
+    """Databases in whose texts a backslash is an escape."""
+
+    def text(self, value: str) -> str:
+        """Quote a text."""
+        return "'" + _writable(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+class Spark(Escaped):
+    """Spark SQL: NaN equals itself and is the largest number, as in PostgreSQL."""
+
+    def as_double(self, name: str, kind: Kind) -> str:
+        """Read a column as a double; of a truth value that is 1 or 0."""
+        return self.double.format(self.name(name))
+
+
+class BigQuery(Escaped):
+    """BigQuery: NaN equals nothing, itself included."""
+
+    def name(self, text: str) -> str:
+        """Quote an identifier, in which a backslash is an escape too."""
+        return "`" + _writable(text).replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+    def as_double(self, name: str, kind: Kind) -> str:
+        """Read a column as a double; truth values become whole numbers first."""
+        quoted = self.name(name)
+        return self.double.format(f"CAST({quoted} AS INT64)" if kind == "boolean" else quoted)
+
+    def absent(self, x: str) -> list[str]:
+        """Ask for NaN by its function."""
+        return [f"{x} IS NULL", f"IS_NAN({x})"]
+
+    def not_nan(self, x: str) -> list[str]:
+        """Say it though NaN exceeds nothing: the query then means the same everywhere."""
+        return [f"NOT IS_NAN({x})"]
+
+    def nan_as_null(self, x: str) -> str:
+        """Write a double with NULL in place of NaN."""
+        return f"IF(IS_NAN({x}), NULL, {x})"
+
+
 DIALECTS: Mapping[str, Dialect] = {
     "duckdb": DuckDB("{}::DOUBLE", "{}", "'NaN'::DOUBLE"),
     "postgres": Dialect("{}::float8", "{}::float8", "'NaN'::float8"),
     # in SQLite a double-quoted name that is no column silently becomes a text
     "sqlite": SQLite("CAST({} AS REAL)", "{}", None, "`"),
+    "bigquery": BigQuery("CAST({} AS FLOAT64)", "{}", None, "`"),
+    # a number in the text of a query is a decimal there, of limited digits
+    "snowflake": Escaped("{}::DOUBLE", "'{}'::DOUBLE", "'NaN'::DOUBLE"),
+    "spark": Spark("CAST({} AS DOUBLE)", "{}D", "CAST('NaN' AS DOUBLE)", "`"),
 }
 
 

@@ -57,7 +57,7 @@ def to_sql(
     Parameters
     ----------
     model : LinearModel
-    dialect : {"duckdb", "postgres", "sqlite"}
+    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark"}
         SQLite needs its mathematical functions (in builds since 3.35) for logarithms and roots.
     table : str or sequence of str, optional
         Gives a whole query, ``SELECT *, … FROM table``; several parts are a qualified name.
@@ -149,9 +149,7 @@ class _Writer:
         """Read a column as a double, NaN as NULL."""
         kind: Kind = self.kinds[name]
         x = self.dialect.as_double(name, kind)
-        if self.dialect.nan is None or kind == "boolean":
-            return x
-        return f"NULLIF({x}, {self.dialect.nan})"
+        return x if kind == "boolean" else self.dialect.nan_as_null(x)
 
     def levels(self, factor: Dummies | Contrast) -> list[str]:
         """Write the columns of a category, NULL for levels that training did not have."""

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from crank.blame import blamed
 from crank.checks import one_of
-from crank.design.factors import Codes, Number
-from crank.design.spec import DesignSpec
-from crank.export.onnx.inputs import single_column
-from crank.export.sql.dialects import DIALECTS, Dialect, is_large, selected
-from crank.frames.columns import Kind, LevelValue
+from crank.export.sql.conditions import Conditions, Unwritable
+from crank.export.sql.dialects import DIALECTS, Dialect, selected
 from crank.growing.rule import Split
 from crank.growing.tree import Node
-from crank.kernels.column_tests import ColumnTest
 from crank.plugins.base import NotExportableError
 from crank.rankers.tree import TreeRanker
 
@@ -24,15 +18,6 @@ if TYPE_CHECKING:
     from crank.records.tree import TreeRecord
 
 TYPES = TreeRanker.predictions
-ALL, NONE = "1 = 1", "1 = 0"
-
-
-class Plain(NamedTuple):
-    """A raw column that is a design column as it is; levels for a category."""
-
-    name: str
-    kind: Kind
-    levels: tuple[LevelValue, ...] | None
 
 
 def to_sql(
@@ -50,7 +35,7 @@ def to_sql(
     Parameters
     ----------
     model : TreeModel
-    dialect : {"duckdb", "postgres", "sqlite"}
+    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark"}
     table : str or sequence of str, optional
         Gives a whole query, ``SELECT *, … FROM table``; several parts are a qualified name.
     type : {"score", "leaf", "quantile", "median", "lower", "upper"}
@@ -88,7 +73,7 @@ class _Writer:
     def __init__(self, model: TreeRecord, dialect: Dialect) -> None:
         self.tree, self.dialect = model.tree, dialect
         self.learner = model.learner.name
-        self.columns = _single_columns(model.design)
+        self.conditions = Conditions(model.design, dialect)
 
     def node(self, index: int, values: Sequence[str], line: str) -> str:
         node = self.tree.nodes[index]
@@ -99,79 +84,21 @@ class _Writer:
         return f"CASE WHEN {condition}{deeper}THEN {left}{deeper}ELSE {right}{line}END"
 
     def condition(self, node: Node, split: Split) -> str:
-        """Write which rows go left; for the others it is false or unknown."""
+        """Write which rows go left, by the grower's sign."""
         with blamed(type(split.rule), "column_test", f"node {node.number}"):
-            rule = split.rule.column_test()
-        if rule is None or split.cut != 0.0:
+            test = split.rule.column_test()
+        if test is None or split.cut != 0.0:
             raise _refused(node, f"made by learner {self.learner!r}, it is no test of one column")
-        column = self.columns[rule.column]
-        if isinstance(column, str):
-            raise _refused(node, f"it splits on {column!r}, which is no single column")
-        if column.levels and rule.levels is None:
-            rule = _as_levels(rule, len(column.levels))
         if split.sign < 0:
-            rule = rule._replace(
-                above=not rule.above,
-                levels=None if rule.levels is None else rule.levels[::-1],
-                missing_left=not rule.missing_left,
+            test = test._replace(
+                above=not test.above,
+                levels=None if test.levels is None else test.levels[::-1],
+                missing_left=not test.missing_left,
             )
-        if column.levels and any(is_large(level) for level in column.levels):
-            raise _refused(node, f"levels of {column.name!r} are whole numbers beyond 2^53")
-        return self.among(rule, column) if column.levels else self.compared(rule, column)
-
-    def compared(self, rule: ColumnTest, column: Plain) -> str:
-        x, nan = self.dialect.as_double(column.name, column.kind), self.dialect.nan
-        absent = [f"{x} IS NULL", *([f"{x} = {nan}"] if nan else [])]
-        if rule.threshold is None:
-            if rule.above == rule.missing_left:
-                return ALL if rule.above else NONE
-            return f"({' OR '.join(absent)})" if rule.missing_left else _none_of(absent)
-        t = self.dialect.number(rule.threshold)
-        if rule.above and not rule.missing_left:
-            # NaN is the largest number in DuckDB and PostgreSQL
-            return " AND ".join([f"{x} > {t}", *([f"{x} <> {nan}"] if nan else [])])
-        test = f"{x} > {t}" if rule.above else f"{x} < {t}"
-        return f"({' OR '.join([test, *absent])})" if rule.missing_left else test
-
-    def among(self, rule: ColumnTest, column: Plain) -> str:
-        assert rule.levels is not None
-        assert column.levels is not None
-        dialect, levels = self.dialect, column.levels
-        if isinstance(levels[0], str):
-            x, shown = dialect.name(column.name), [dialect.text(str(v)) for v in levels]
-        else:
-            x = dialect.as_double(column.name, column.kind)
-            shown = [dialect.number(float(v)) for v in levels]
-        left, right = (", ".join(shown[code] for code in codes) for codes in rule.levels)
-        if rule.missing_left:
-            return f"({x} NOT IN ({right}) OR {x} IS NULL)" if right else ALL
-        return f"{x} IN ({left})" if left else NONE
-
-
-def _as_levels(rule: ColumnTest, n_levels: int) -> ColumnTest:
-    """Write the cut of an ordered factor as the levels on its two sides."""
-    left = rule._replace(column=0).passes(np.arange(float(n_levels))[:, None])
-    high, low = (tuple(np.flatnonzero(side).tolist()) for side in (left, ~left))
-    return rule._replace(threshold=None, above=True, levels=(high, low))
-
-
-def _none_of(tests: Sequence[str]) -> str:
-    return " AND ".join(f"NOT ({test})" for test in tests)
-
-
-def _single_columns(design: DesignSpec) -> list[Plain | str]:
-    """Find for each design column the raw column that it is, or else its name."""
-    kinds = {variable.name: variable.kind for variable in design.variables}
-    found: list[Plain | str] = []
-    for block in design.blocks:
-        factor = design.factors[block.factors[0]]
-        name = single_column(factor.steps) if isinstance(factor, Number | Codes) else None
-        if name is None or len(block.factors) > 1 or block.scale != 1.0:
-            found += design.names[len(found) : len(found) + design.width(block)]
-        else:
-            levels = factor.levels if isinstance(factor, Codes) else None
-            found.append(Plain(name, kinds[name], levels))
-    return found
+        try:
+            return self.conditions.of(test)
+        except Unwritable as why:
+            raise _refused(node, str(why)) from None
 
 
 def _refused(node: Node, why: str) -> NotExportableError:
