@@ -8,8 +8,8 @@ import numpy as np
 
 from crank.errors import CrankError, NotExportableError
 from crank.export.json import document
-from crank.export.json.nodes import BRANCHES
 from crank.kernels.descent import NodeTable
+from crank.plugins.level_words import BRANCHES
 from crank.rankers.booster import BoosterRanker
 from crank.rankers.forest import ForestRanker
 from crank.rankers.linear import LinearRanker
@@ -84,6 +84,8 @@ def _split(stored: dict[str, Any]) -> dict[str, Any]:
     stump = "column" in rule and "threshold" in rule and "kind" not in rule
     if not stump and rule.get("kind") not in RULES:
         raise NotExportableError("its rules are a plugin's, which only Python can run.")
+    if rule.get("kind") == "trees" and "levels" in rule:
+        raise NotExportableError("its trees part categories, which the page does not know.")
     left_out = ("errors", "share")
     return {
         **{name: stored[name] for name in ("left", "right", "sign", "cut")},
