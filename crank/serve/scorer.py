@@ -140,7 +140,7 @@ needed"})
         """
         output = self._output(type)
         if self._takes_one_row:
-            row = data if isinstance(data, dict) else _only_row(data)
+            row = data if isinstance(data, dict) else self._only_row(data)
             score = None if row is None else self._one_row(row, output)
             if score is not None:
                 return score
@@ -270,6 +270,20 @@ needed"})
                 return None
             raise
 
+    def _only_row(self, data: Any) -> dict[Any, Any] | None:
+        """Take the single row of a pandas frame as a dict: reading columns costs 20 µs each."""
+        pandas = sys.modules.get("pandas")
+        if pandas is None or type(data) is not pandas.DataFrame or len(data) != 1:
+            return None
+        names = data.columns.tolist()
+        at = {name: k for k, name in enumerate(names)}
+        if len(at) < len(names):
+            return None
+        if not self._texts:
+            return dict(zip(names, data.to_numpy()[0].tolist(), strict=True))
+        cell = data.iat  # where types are mixed, twice as quick as the whole row
+        return {name: cell[0, at[name]] for name in self.columns if name in at}
+
     def _explained(self, error: Exception) -> DataError:
         if self.metadata["unknown"] == "error" and "out of" in str(error):
             return DataError(
@@ -299,16 +313,6 @@ needed"})
             )
         (name,) = self._file.types
         return {name: X}
-
-
-def _only_row(data: Any) -> dict[Any, Any] | None:
-    """Take the single row of a pandas data frame as a dict: reading columns costs 20 µs each."""
-    pandas = sys.modules.get("pandas")
-    if pandas is None or type(data) is not pandas.DataFrame or len(data) != 1:
-        return None
-    names = data.columns.tolist()
-    row = dict(zip(names, data.to_numpy()[0].tolist(), strict=True))
-    return row if len(row) == len(names) else None
 
 
 def _read(path: Path) -> bytes:
