@@ -135,7 +135,7 @@ class NodeTable:
         start = 0
         for table in tables:
             nodes = (table.column, table.threshold, start + table.low, start + table.high)
-            levels = table._levels[1], table.level_branch
+            levels = table.level_sets[1], table.level_branch
             parts.append((*nodes, table.missing_low, table.value, start + table.roots, *levels))
             start += len(table.column)
         joined: list[Any] = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
@@ -150,7 +150,7 @@ class NodeTable:
 
     def branches_of(self, node: int) -> Indices:
         """Return where each level goes at a node of categories; empty if it compares numbers."""
-        start, width = self._levels
+        start, width = self.level_sets
         return self.level_branch[start[node] : start[node] + width[node]]
 
     @cached_property
