@@ -148,6 +148,15 @@ def test_files_tell_where_they_come_from(model: RankingModel, frame: pd.DataFram
     near = frame.assign(x=np.nextafter(frame["x"], 2.0))
     other = crank.fit(near, "y ~ g + x + day", max_depth=1, prune=None)
     assert other.training.data != back.training.data
+    for kind in (
+        crank.linear(frame, "y ~ x", cv=None),
+        crank.additive(frame, "y ~ x"),
+        crank.forest(frame, "y ~ x", n_trees=2),
+        crank.boost(frame, "y ~ x", rounds=2),
+        crank.blend(frame, "y ~ x", members=["tree", "linear"], cv=2),
+    ):
+        alone = crank.fit(frame, "y ~ x", max_depth=1, prune=None)
+        assert kind.training.data == alone.training.data
     with pytest.raises(OptionError, match="cannot be stored"):
         model.to_json(metadata={"a": object()})
     plain = crank.fit(frame, "y ~ x", max_depth=2, prune=None)

@@ -21,6 +21,7 @@ import crank
 from crank.cli import main
 from crank.errors import ModelFileError, OptionError
 from crank.service import create_app
+from crank.service.app import _hangups
 from crank.service.bodies import ARROW
 
 
@@ -226,3 +227,22 @@ def test_signals_reload_and_stop_the_running_service(
     assert score == models[1].predict({"x": [1.0], "g": ["a"]})[0]
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=60) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+
+
+def test_a_hangup_before_the_service_listens_is_not_lost(
+    path: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[Any] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(signal, "signal", lambda number, handler: held.append(handler))
+        early = _hangups()
+    done = 'crank_reloads_total{outcome="done"} 1.0'
+    with TestClient(create_app(path, early=early)) as client:
+        assert done not in client.get("/metrics").text
+    held[0](1, None)
+    app = create_app(path, early=early)
+    before = app.state.holder.served.digest
+    crank.fit(frame, "y ~ x", max_depth=1, prune=None).to_onnx(path)
+    with TestClient(app) as client:
+        assert client.get("/health").json()["model"] != before
+        assert done in client.get("/metrics").text

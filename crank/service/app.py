@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,11 @@ class Holder:
 
 
 def create_app(
-    model: str | Path, *, max_bytes: int = MOST_BYTES, max_rows: int = MOST_ROWS
+    model: str | Path,
+    *,
+    max_bytes: int = MOST_BYTES,
+    max_rows: int = MOST_ROWS,
+    early: Sequence[object] = (),
 ) -> FastAPI:
     """Build the service around a model file, ONNX or JSON.
 
@@ -73,6 +78,8 @@ def create_app(
         Read again when the process receives SIGHUP.
     max_bytes, max_rows : int
         Largest body and batch; larger requests are answered with 413.
+    early : sequence
+        Hangups that came before the service could listen to them: if any, it begins with a reload.
 
     Returns
     -------
@@ -92,6 +99,8 @@ def create_app(
                 loop.add_signal_handler(hangup, lambda: loop.run_in_executor(None, holder.reload))
             except (NotImplementedError, RuntimeError, ValueError):
                 log.info("no reload on SIGHUP: not in the main thread")
+        if early:  # the file may have changed since it was read
+            holder.reload()
         yield
 
     app = FastAPI(
@@ -214,6 +223,15 @@ def _describe_rows(app: FastAPI, holder: Holder) -> None:
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented way
 
 
+def _hangups() -> list[object]:
+    """Note hangups from now on: before a service listens, one would end the process."""
+    found: list[object] = []
+    hangup = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hangup is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(hangup, lambda number, frame: found.append(number))
+    return found
+
+
 def run(
     model: str | Path, *, host: str, port: int, max_bytes: int, max_rows: int, log_level: str
 ) -> None:
@@ -222,5 +240,6 @@ def run(
 
     if not 0 <= port <= 65535:
         raise OptionError(f"port={port} is not allowed. Allowed: 0 to 65535.")
-    app = create_app(model, max_bytes=max_bytes, max_rows=max_rows)
+    early = _hangups()
+    app = create_app(model, max_bytes=max_bytes, max_rows=max_rows, early=early)
     uvicorn.run(app, host=host, port=port, log_level=log_level, timeout_graceful_shutdown=30)
