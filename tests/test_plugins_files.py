@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 import crank
 from crank.cli import main
-from crank.errors import PluginError
-from crank.plugins.base import SplitLearner, SplitRule
+from crank.errors import NotExportableError, PluginError
+from crank.plugins.base import ColumnTest, SplitLearner, SplitRule
 from crank.plugins.discovery import announced
 from tests.test_plugins_isolation import FAULTS, SPLITTERS, changed
 
@@ -207,3 +208,21 @@ def test_a_rule_that_describes_one_side_prints_saves_and_loads(
             assert "Odd" in str(model.summary())
         np.testing.assert_array_equal(again.predict(frame), m.predict(frame))
         assert np.array_equal(crank.serve.Scorer(m.to_onnx() or b"")(frame), m.predict(frame))
+
+
+def test_a_plugins_test_of_one_column_is_written_as_sql(frame: pd.DataFrame) -> None:
+    bound = {"column_test": lambda self: ColumnTest(0, self.bound, True, None, False)}
+    m = crank.fit(frame, "y ~ a + b", learner=learner(**bound), max_depth=1, prune=None)
+    new = frame.assign(a=frame["a"].mask(frame.index % 7 == 0))
+    new.loc[1, "a"] = 0.1  # on the bound
+    with sqlite3.connect(":memory:") as connection:
+        new.to_sql("t", connection, index=False)
+        found = [row[-1] for row in connection.execute(m.to_sql("sqlite", table="t"))]
+    connection.close()
+    test = m.tree.nodes[0].split
+    assert test is not None
+    wanted = np.where(ColumnTest(0, 0.1, True, None, False).passes(new[["a"]].to_numpy()), 2.0, 1.0)
+    np.testing.assert_array_equal(found, wanted if test.sign > 0 else 3.0 - wanted)
+    slanted = crank.fit(frame, "y ~ a + b", learner=learner(), max_depth=1, prune=None)
+    with pytest.raises(NotExportableError, match="it is no test of one column"):
+        slanted.to_sql()
