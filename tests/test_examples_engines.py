@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -80,13 +79,16 @@ def spark() -> Iterator[Any]:
     sql = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
-    yield session
-    session.stop()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYSPARK_PYTHON", sys.executable)
+        patched.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+        session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+        yield session
+        session.stop()
 
 
+@pytest.mark.filterwarnings("ignore")  # of Spark's own code, about its use of other libraries
 def test_spark_gives_the_models_scores(
     spark: Any, model: RankingModel, frame: pd.DataFrame
 ) -> None:
