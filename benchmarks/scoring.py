@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ def files(n: int, texts: int, rounds: int) -> tuple[str, dict[str, Times]]:
         wanted = pd.read_csv(out)
         tasks: dict[str, Task] = {PANDAS: by_pandas, WRITTEN: written}
         for name, scorer in scorers.items():
-            tasks[name] = lambda scorer=scorer: score_file(scorer, data, out, show=False)
+            tasks[name] = partial(score_file, scorer, data, out, show=False)
             tasks[name]()
             pd.testing.assert_frame_equal(pd.read_csv(out), wanted)
         found = race(tasks, rounds)
@@ -75,8 +76,8 @@ def rows(rounds: int, inner: int) -> tuple[str, dict[str, Times]]:
         row = frame[list(scorer.columns)][:1].copy()
         single = row.to_dict("records")[0]
         assert scorer(single) == scorer(row)
-        tasks[f"dict, {of}"] = lambda scorer=scorer, single=single: scorer(single)
-        tasks[f"data frame, {of}"] = lambda scorer=scorer, row=row: scorer(row)
+        tasks[f"dict, {of}"] = partial(scorer, single)
+        tasks[f"data frame, {of}"] = partial(scorer, row)
     return "one row", race(tasks, rounds, inner)
 
 

@@ -164,7 +164,7 @@ def test_sets_of_levels_become_columns_that_are_looked_up() -> None:
 
 def test_sums_of_trees_with_sets_of_levels_are_those_of_the_tables() -> None:
     rng = np.random.default_rng(1)
-    tables = []
+    tables: list[NodeTable] = []
     for nodes in (complete_trees(3, 4, seed=2), complete_trees(2, 2, seed=3)):
         on_codes = nodes.inner & (nodes.column == 3) & (len(tables) == 0)  # of one table only
         width = np.where(on_codes, 6, 0)

@@ -209,7 +209,7 @@ def test_joined_trees_sum_as_they_did_alone() -> None:
     assert joined.tree.max() == 6
     tables[1] = random_trees(3, seed=8, levels=5, votes=True)
     joined = NodeTable.joined(tables)
-    assert joined.sum(X).tolist() == sum(table.sum(X) for table in tables).tolist()
+    assert joined.sum(X).tolist() == np.sum([table.sum(X) for table in tables], axis=0).tolist()
 
 
 def test_depths_and_trees_are_those_of_a_walk() -> None:

@@ -201,6 +201,7 @@ def test_a_rule_that_describes_one_side_prints_saves_and_loads(
         m = crank.fit(frame, "y ~ a + b + g", learner=odd, max_depth=1, prune=None)
         m.to_json("m.json")
         again = crank.load("m.json")
+        assert isinstance(again, crank.TreeModel)
         for model in (m, again):
             for text in (str(model.rules()), str(model)):
                 assert left in text

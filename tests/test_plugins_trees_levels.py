@@ -119,6 +119,7 @@ def test_models_with_them_are_the_same_in_every_form() -> None:
         text = m.to_json() or ""
         again = crank.from_json(text)
         assert np.array_equal(again.predict(frame), scores)
+        assert isinstance(again, crank.TreeModel)
         assert "g in {u}" in str(again.rules())
         document = json.loads(text)
         split = document["ranker"]["nodes"][0]["split"]

@@ -18,6 +18,7 @@ from crank.errors import ModelFileError, OptionError, PluginError, PluginWarning
 from crank.export.json.criterion import read_criterion
 from crank.metrics.figures import IAUC_UNIFORM, KENDALL
 from crank.metrics.node_scores import kendall_scores
+from crank.models.forest import ForestModel
 from crank.testing import CriterionCheckError, check_criterion
 
 GOOD = Criterion("good", "pairs won less pairs lost", kendall_scores, KENDALL, additive=True)
@@ -169,7 +170,9 @@ def test_an_installed_criterion_grows_trees_by_name(monkeypatch: pytest.MonkeyPa
             read_criterion(stored | {"distribution": "other", "version": "7"})
     forest = crank.forest(sample.frame, "y ~ .", criterion="good", n_trees=3)
     assert json.loads(forest.to_json() or "")["ranker"]["criterion"]["version"] == "0.2"
-    assert crank.from_json(forest.to_json() or "").criterion == "good"
+    again = crank.from_json(forest.to_json() or "")
+    assert isinstance(again, ForestModel)
+    assert again.criterion == "good"
 
 
 @pytest.mark.usefixtures("installed")

@@ -107,8 +107,9 @@ def trees_rule(model: Mapping[str, Any], levels: Sequence[int]) -> TreesRule | N
     *table, gain, branch = (list(part) for part in zip(*rows, strict=True))
     start = np.concatenate(([0], np.cumsum([len(codes) for codes in branch])))
     codes = [code for part in branch for code in part]
-    sets = (start, np.array(codes)) if codes else ()
-    nodes = NodeTable(*map(np.array, table), np.array(roots), *sets)
+    given: list[Any] = [*map(np.array, table), np.array(roots)]
+    given += [start, np.array(codes)] if codes else []
+    nodes = NodeTable(*given)
     if not nodes.inner.any():
         return None
     return TreesRule(nodes, shares(nodes.column[nodes.inner], np.array(gain)[nodes.inner]))
