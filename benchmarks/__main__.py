@@ -45,6 +45,12 @@ def boosted(small: bool) -> Section:
     return boosting.report(small)
 
 
+def blended(small: bool) -> Section:
+    from benchmarks import blending
+
+    return blending.report(small)
+
+
 SECTIONS: dict[str, Callable[[bool], Section]] = {
     "one_tree": one_tree.report,
     "formula": formula.report,
@@ -56,6 +62,7 @@ SECTIONS: dict[str, Callable[[bool], Section]] = {
     "metrics": rank_metrics,
     "serving": served,
     "boosting": boosted,
+    "blending": blended,
 }
 
 

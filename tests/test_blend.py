@@ -13,7 +13,7 @@ import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import crank
-from crank.api import blend_members, recipes
+from crank.api import blend_members, memory, recipes
 from crank.cli import main
 from crank.errors import DataError, ModelFileError, NotExportableError, OptionError
 from crank.fitting.greedy import bench, nested_figures, select
@@ -104,6 +104,58 @@ def test_the_crossvalidated_figure_is_nested() -> None:
         total += test.pairs
     nested = nested_figures(found, ranks, None)["kendall"].estimate
     assert nested == pytest.approx(won / total)
+
+
+def test_large_folds_choose_by_a_sample_and_are_judged_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scores, ranks, fold = noisy(n=600)
+    monkeypatch.setattr("crank.fitting.greedy.MOST_ROWS", 80)
+    found, _ = bench(scores, ranks, fold, KENDALL)
+    again, _ = bench(scores, ranks, fold, KENDALL)
+    for k, (part, at) in enumerate(found.choosing):
+        assert len(at) == len(part.y) == 80
+        assert np.isin(at, found.positions[k]).all()
+        assert np.array_equal(part.y, ranks.y[at])
+        assert np.array_equal(at, again.choosing[k][1])
+    figures = [
+        crank.metrics.kendall(test.y, found.scores[1, at])
+        for test, at in zip(found.tests, found.positions, strict=True)
+    ]
+    assert found.alone(1) == pytest.approx(np.mean(figures))
+    assert select(found, range(5)).sum() > 0
+
+
+def test_members_that_large_data_cannot_afford_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(recipes.BUDGETS, "quick", 0.02)
+    found = crank.blend(sample(), FORMULA, effort="quick", cv=2)
+    left = {one.name: one.because for one in found.left_out}
+    assert "CPU seconds for so many values are too many for effort='quick'" in left["rank"]
+    assert {member.name for member in found.members} | set(left) == {"rank", "y", "linear"}
+    assert "CPU seconds" not in left.get("y", "") + left.get("linear", "")
+    named = crank.blend(sample(), FORMULA, members=["rank"], cv=2)
+    assert [member.name for member in named.members] == ["rank"]
+
+
+def test_members_without_room_in_memory_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # 200 rows: a matrix of 2 columns and 3 dummies, five times, of doubles: 40,000 bytes
+    monkeypatch.setattr(memory, "MEMORY", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "GROUP", tmp_path)
+    assert memory.free() == np.inf
+    (tmp_path / "meminfo").write_text("MemTotal: 99 kB\nMemAvailable:   39 kB\n")
+    assert memory.free() == 39 * 1024
+    found = crank.blend(sample(), FORMULA, members=["linear", "rank"], cv=2)
+    left = {one.name: one.because for one in found.left_out}
+    assert left == {"linear": "it needs about 3.73e-05 GB, and 3.72e-05 GB are free"}
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("990\n")
+    assert memory.free() == 10
+    with pytest.raises(DataError, match="it needs about"):
+        crank.blend(sample(), FORMULA, members=["rank"], cv=2)
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.free() == 39 * 1024
 
 
 def test_a_figure_chosen_among_noise_is_not_reported_as_skill() -> None:

@@ -104,12 +104,16 @@ class Study:
             len(by_set),
             verdicts.count(1),
             verdicts.count(-1),
+            int((gap.groupby(level="set").size() > 1).sum()),
         )
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A paired difference of d_τ: its mean over sets, half its 95% interval, and counts of sets."""
+    """A paired difference of d_τ: its mean over sets, half its 95% interval, and counts of sets.
+
+    Only sets with more than one split, `repeated` of them, can be ahead or behind beyond chance.
+    """
 
     ours: str
     peer: str
@@ -118,6 +122,7 @@ class Difference:
     sets: int
     ahead: int
     behind: int
+    repeated: int
 
 
 def _verdict(gap: np.ndarray, share: float) -> int:

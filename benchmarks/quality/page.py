@@ -141,7 +141,7 @@ def overview(study: Study) -> list[str]:
         shown = f"**{name}**" if name.startswith("crank") else name
         lines.append(
             f"| {shown} | {means[name].mean():.4f} | {fresh[name].mean():.4f} | "
-            f"{ranks[name]:.1f} | {near[name]} | {cpu[name]:.2g} |"
+            f"{ranks[name]:.1f} | {near[name] if study.repeated_sets else '–'} | {cpu[name]:.2g} |"
         )
     few = [str(name) for name in study.kendall if name not in study.compared]
     if few:
@@ -166,10 +166,10 @@ def differences(study: Study) -> list[str]:
             one = study.difference(ours, peer)
             if one.sets:
                 interval = f"{one.mean - one.half:+.4f} to {one.mean + one.half:+.4f}"
+                counts = f"{one.ahead} | {one.behind}" if one.repeated else "– | –"
                 lines.append(
                     f"| {ours} | {peer} | {one.mean:+.4f} | "
-                    f"{interval if np.isfinite(one.half) else '–'} | {one.ahead} | {one.behind} | "
-                    f"{one.sets} |"
+                    f"{interval if np.isfinite(one.half) else '–'} | {counts} | {one.sets} |"
                 )
     lines += [
         "",

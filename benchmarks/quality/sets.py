@@ -72,7 +72,9 @@ def load(name: str) -> pd.DataFrame:
     about = SETS[name]
     frame = _read(about).drop(columns=["rownames", *about.left_out], errors="ignore")
     frame = frame.loc[:, frame.notna().mean() >= FEWEST_KEPT].dropna()
-    frame = frame.rename(columns={about.response: "y"}).reset_index(drop=True)
+    # diamonds have a width y
+    names = {about.response: "y"} if about.response == "y" else {"y": "y_", about.response: "y"}
+    frame = frame.rename(columns=names).reset_index(drop=True)
     for column in frame:
         values = frame[column]
         if not pd.api.types.is_numeric_dtype(values) or values.dtype == bool:

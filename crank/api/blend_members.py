@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.api import memory
 from crank.api.recipes import Recipe
 from crank.api.rows import TrainingRows
 from crank.fitting.booster import fit_booster
@@ -59,6 +60,7 @@ class MemberTask:
             raise Skipped(recipe.absent)
         if not first and self.left <= 0.0:
             raise Skipped("the time was over before its turn")
+        self._refuse_too_large(recipe)
         if recipe.kind == "booster":
             return self._boosted(recipe)
         table, folds = self.rows.table, int(self.fold.max()) + 1
@@ -91,6 +93,12 @@ class MemberTask:
             given |= {"random_state": self.seed, "context": self.context}
         table = self.rows.table if kept is None else self.rows.table.rows(kept)
         return recipe.fit(_only(table, self.rows), self.rows.parsed.text, **given)
+
+    def _refuse_too_large(self, recipe: Recipe) -> None:
+        need, there = memory.needed(recipe.kind, self.rows), memory.free()
+        if need > there:
+            shown = f"about {need / 2**30:.3g} GB, and {there / 2**30:.3g} GB are free"
+            raise Skipped(f"it needs {shown}")
 
     def _refuse_missing(self, recipe: Recipe) -> None:
         if recipe.kind not in ("linear", "additive"):

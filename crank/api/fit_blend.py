@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crank.api.blend_digits import in_few_digits
 from crank.api.blend_members import FittedMember, MemberTask, Skipped
-from crank.api.recipes import EFFORTS, chosen
+from crank.api.recipes import EFFORTS, affordable, chosen
 from crank.api.rows import training_rows
 from crank.api.seeds import drawn_seed
 from crank.checks import one_of, positive, whole
@@ -68,7 +68,8 @@ def blend(
         "y-small" (boosters), "forest", "extra-forest", "linear", "additive", "tree". A mapping
         adds your own: ``{"shallow": functools.partial(crank.fit, max_depth=2), "linear": None}``.
     effort : {"quick", "default", "best"}
-        Which members are tried if none are named: three, six, or the whole library.
+        Which members are tried if none are named: three, six, or the whole library. Of very
+        large data, from some 70,000 rows of 20 columns on, those that cost most are left out.
     time_limit : float, optional
         Seconds. Members are tried in their order; those that would not be done in time, judged by
         the time that one fit takes, are left out, and boosters stop early. The first member is
@@ -146,6 +147,10 @@ def blend(
     task = MemberTask(rows, ranks, fold, context, random_state, n_jobs, deadline, metric)
     fitted: list[FittedMember] = []
     left_out: list[LeftOut] = []
+    if members is None:
+        dear = affordable(recipes, effort, rows.table.n_rows, len(rows.parsed.variables))
+        left_out += [LeftOut(name, because) for name, because in dear.items()]
+        recipes = [recipe for recipe in recipes if recipe.name not in dear]
     for recipe in track(recipes, len(recipes), "blending", show=progress):
         try:
             fitted.append(task.fit(recipe, first=not fitted))
@@ -210,8 +215,7 @@ def _parts(
     found: Bench,
 ) -> tuple[tuple[Member, ...], tuple[LeftOut, ...]]:
     """Give the chosen members their coefficients, the heaviest first; list the others."""
-    folds = range(len(found.tests))
-    alone = [found.mean(folds, one) for one in np.eye(len(fitted), dtype=np.int64)]
+    alone = [found.alone(k) for k in range(len(fitted))]
     taken = [k for k in np.argsort(-counts, kind="stable").tolist() if counts[k]]
     share = {k: counts[k] / spread[k] if spread[k] > 0.0 else 1.0 for k in taken}
     coef = in_few_digits([fitted[k].model for k in taken], [share[k] for k in taken])

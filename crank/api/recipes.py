@@ -32,6 +32,9 @@ class Recipe:
     settled : callable
         Given the model of all rows, arguments for the models without a fold: what need not be
         chosen anew.
+    cost : float
+        CPU seconds of all its fits for a million values (rows × columns), measured with 20
+        columns; of curves the cost of a value grows with the number of columns.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Recipe:
     options: Mapping[str, Any] = field(default_factory=dict)
     function: Callable[..., Any] | None = None
     settled: Callable[[Any], dict[str, Any]] = _nothing
+    cost: float = 0.0
 
     @property
     def absent(self) -> str:
@@ -63,8 +67,8 @@ class Recipe:
         return model
 
 
-def _booster(name: str, loss: str, trees: str) -> Recipe:
-    return Recipe(name, "booster", {"loss": loss, "trees": trees})
+def _booster(name: str, loss: str, trees: str, cost: float) -> Recipe:
+    return Recipe(name, "booster", {"loss": loss, "trees": trees}, cost=cost)
 
 
 def _pairs(model: Any) -> dict[str, Any]:
@@ -76,17 +80,22 @@ FEW = {"n_trees": 200}
 LIBRARY: Mapping[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        _booster("concordance", "concordance", "small"),
-        _booster("concordance-large", "concordance", "large"),
-        _booster("rank", "rank", "small"),
-        _booster("rank-large", "rank", "large"),
-        _booster("y", "y", "large"),
-        _booster("y-small", "y", "small"),
-        Recipe("extra-forest", "forest", {"thresholds": "random", "bootstrap": False} | FEW),
-        Recipe("forest", "forest", FEW),
-        Recipe("linear", "linear", {"penalty": 0.001, "cv": None}),
-        Recipe("additive", "additive", {}, settled=_pairs),
-        Recipe("tree", "tree", {"criterion": "kendall", "learner": "stump"}),
+        _booster("concordance", "concordance", "small", 90.0),
+        _booster("concordance-large", "concordance", "large", 90.0),
+        _booster("rank", "rank", "small", 45.0),
+        _booster("rank-large", "rank", "large", 40.0),
+        _booster("y", "y", "large", 40.0),
+        _booster("y-small", "y", "small", 45.0),
+        Recipe(
+            "extra-forest",
+            "forest",
+            {"thresholds": "random", "bootstrap": False} | FEW,
+            cost=90.0,
+        ),
+        Recipe("forest", "forest", FEW, cost=90.0),
+        Recipe("linear", "linear", {"penalty": 0.001, "cv": None}, cost=40.0),
+        Recipe("additive", "additive", {}, settled=_pairs, cost=330.0),
+        Recipe("tree", "tree", {"criterion": "kendall", "learner": "stump"}, cost=20.0),
     )
 }
 EFFORTS: Mapping[str, Sequence[str]] = {
@@ -94,6 +103,38 @@ EFFORTS: Mapping[str, Sequence[str]] = {
     "default": ("concordance", "rank", "y", "extra-forest", "linear", "additive"),
     "best": tuple(LIBRARY),
 }
+
+BUDGETS: dict[str, float] = {"quick": 300.0, "default": 900.0, "best": 7200.0}
+"""CPU seconds that the library may cost, by effort, before members are left out."""
+
+
+def affordable(recipes: Sequence[Recipe], effort: str, rows: int, columns: int) -> dict[str, str]:
+    """Say which recipes are too dear for so many values, and why; the two cheapest are kept.
+
+    Costs were measured once, so that the same data get the same members on any machine.
+
+    Examples
+    --------
+    >>> library = [LIBRARY[name] for name in EFFORTS["default"]]
+    >>> affordable(library, "default", 50_000, 20)
+    {}
+    >>> list(affordable(library, "default", 500_000, 20))
+    ['rank', 'concordance', 'extra-forest', 'additive']
+    >>> list(affordable(library, "default", 5_000, 200))
+    ['additive']
+    """
+    left, dear = BUDGETS[effort], {}
+    for at, recipe in enumerate(sorted(recipes, key=lambda one: one.cost)):
+        cost = recipe.cost * rows * columns / 1e6
+        if recipe.kind == "additive":
+            cost *= max(1.0, columns / 20)
+        left -= cost
+        if at > 1 and left < 0.0:
+            dear[recipe.name] = (
+                f"about {cost:,.0f} CPU seconds for so many values are too many for "
+                f"effort={effort!r}; name it in members= to have it"
+            )
+    return dear
 
 
 def chosen(members: Any, effort: str) -> list[Recipe]:

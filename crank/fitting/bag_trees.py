@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crank.criteria import ROUNDING, Criterion
 from crank.growing.matrix import TrainingMatrix
 from crank.kernels.bags import ABSENT, Bag, BagTree, Growth, level_orders
-from crank.kernels.compiler import numba_works
+from crank.kernels.compiler import is_stored, numba_works
 from crank.kernels.cuts import Layer
 from crank.kernels.descent import GOES_HIGH, GOES_LOW, GOES_MISSING, NodeTable
 from crank.kernels.forest import grow_bag
@@ -27,6 +27,8 @@ from crank.ranks import Ranks
 
 COMPILED_FROM = 2**16
 """Values that all trees read together (trees × rows × columns) from which compiling repays."""
+STORED_FROM = 2**14
+"""Values from which loading what was compiled before repays: NumPy takes half a second for them."""
 LARGEST = float(np.finfo(np.float64).max)
 CRITERIA = {"crank": 0, "kendall": 1, "iauc": 2, "spearman": 3}
 """As `crank.kernels.compiled_layer` numbers them."""
@@ -48,7 +50,8 @@ def column_trees(
 ) -> TreeMaker:
     """Bin the columns once, and return what grows a tree of stumps from a bag."""
     n, d = data.X.shape
-    large = options.n_trees * n * d >= COMPILED_FROM and criterion.name in CRITERIA
+    least = min(COMPILED_FROM, STORED_FROM if is_stored("grow_tree") else COMPILED_FROM)
+    large = options.n_trees * n * d >= least and criterion.name in CRITERIA
     compiled = large and numba_works()
     with Threads(options.threads) as threads:
         bins = bin_columns(data.X, data.levels, ranks.row, threads, compiled)

@@ -19,6 +19,8 @@ from crank.ranks import Ranks
 
 STEPS = 16
 """Members that are chosen, repetitions counted."""
+MOST_ROWS = 20_000
+"""Rows of a fold that choose; of larger ones as many are drawn, the same for all blends."""
 
 Floats = NDArray[np.float64]
 
@@ -36,12 +38,15 @@ class Bench:
     positions : sequence of ndarray
         Where they are among all.
     figure : Figure
+    choosing : sequence of (Ranks, ndarray)
+        Rows of each fold that choose, and their positions: all, or a sample of a large fold.
     """
 
     scores: Floats
     tests: Sequence[Ranks]
     positions: Sequence[NDArray[np.intp]]
     figure: Figure
+    choosing: Sequence[tuple[Ranks, NDArray[np.intp]]]
     _known: dict[tuple[int, bytes], float] = field(default_factory=dict)
 
     def blended(self, fold: int, counts: NDArray[np.int64]) -> Floats:
@@ -49,18 +54,24 @@ class Bench:
         return np.asarray(counts @ self.scores[:, self.positions[fold]])
 
     def of_fold(self, fold: int, counts: NDArray[np.int64]) -> float:
-        """Figure of a blend on one fold; multiples of a blend are the same blend."""
+        """Figure of a blend on the rows of a fold that choose; its multiples are the same blend."""
         key = fold, (counts // np.gcd.reduce(counts)).tobytes()
         if key not in self._known:
-            test = self.tests[fold]
-            weights = None if test.unweighted else test.weight
-            score = self.blended(fold, counts)
-            self._known[key] = self.figure.estimate(test.y, score, weights)
+            test, at = self.choosing[fold]
+            self._known[key] = self._figure(test, counts @ self.scores[:, at])
         return self._known[key]
 
+    def _figure(self, test: Ranks, score: Floats) -> float:
+        return self.figure.estimate(test.y, score, None if test.unweighted else test.weight)
+
     def mean(self, folds: Sequence[int], counts: NDArray[np.int64]) -> float:
-        """Mean figure of a blend over some folds."""
+        """Mean figure of a blend over some folds, as choosing sees it."""
         return float(np.mean([self.of_fold(fold, counts) for fold in folds]))
+
+    def alone(self, member: int) -> float:
+        """Mean figure of one member over all folds, on all rows."""
+        each = zip(self.tests, self.positions, strict=True)
+        return float(np.mean([self._figure(test, self.scores[member, at]) for test, at in each]))
 
 
 def bench(
@@ -91,7 +102,18 @@ def bench(
         if figure.total(test) > 0.0:
             tests.append(test)
             positions.append(at)
-    return Bench(by_position, tests, positions, figure), np.mean(spreads, axis=0)
+    choosing = [_sampled(test, at, figure) for test, at in zip(tests, positions, strict=True)]
+    return Bench(by_position, tests, positions, figure, choosing), np.mean(spreads, axis=0)
+
+
+def _sampled(test: Ranks, at: NDArray[np.intp], figure: Figure) -> tuple[Ranks, NDArray[np.intp]]:
+    """Draw the rows of a fold that choose; all, if they are few or have no figure."""
+    if len(at) <= MOST_ROWS:
+        return test, at
+    taken = np.zeros(len(at), dtype=bool)
+    taken[np.random.default_rng(0).permutation(len(at))[:MOST_ROWS]] = True
+    part = test.subset(taken)
+    return (part, at[taken]) if figure.total(part) > 0.0 else (test, at)
 
 
 def select(found: Bench, folds: Sequence[int], steps: int = STEPS) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 from zlib import crc32
@@ -81,6 +82,17 @@ def _listen() -> None:
             pass
 
     event.register("numba:compile", Compiling())
+
+
+@cache
+def is_stored(function: str) -> bool:
+    """Tell, without loading numba, whether a kernel of this package was compiled here before.
+
+    It looks where numba keeps compiled code by default; elsewhere it is taken as not stored. An
+    older version's code may be found: then compiling takes its time once more.
+    """
+    kept = Path(__file__).parent / "__pycache__"
+    return any(kept.glob(f"*.{function}-*.nbi"))
 
 
 @cache
