@@ -61,7 +61,7 @@ def test_the_iroc_curve_of_a_binary_response_is_its_roc_curve() -> None:
     frame = sample(0.3)
     m = crank.fit(frame, "y ~ x + z", max_depth=2, prune=None)
     ax = m.plot_iroc(frame, weights="w", ax=Figure().subplots())
-    false, true = (np.asarray(part, dtype=float) for part in ax.lines[0].get_data())
+    false, true = (np.asarray(part, dtype=float) for part in ax.lines[1].get_data())
     score = m.predict(frame)
     auc = crank.metrics.kendall(frame["y"], score, weights=frame["w"])
     assert np.trapezoid(true, false) == pytest.approx(auc, abs=1e-12)

@@ -80,6 +80,7 @@ def plot_iroc(
 
     named = name_models(models)
     ax = axes(ax, (5.0, 4.8))
+    ax.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
     height = f"IROC ({weighting} weighting)"
     for k, (name, model) in enumerate(named.items()):
         colour = CYCLE[k % len(CYCLE)]
@@ -103,7 +104,6 @@ def plot_iroc(
             ax.fill_between(around.alpha, around.low, around.high, color=colour, alpha=0.16, lw=0)
         label = f"{name} (IAUC {curve.iauc:.3f})"
         ax.plot(curve.alpha, curve.iroc, color=colour, lw=1.6, label=label, zorder=3)
-    ax.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     ax.set(xlabel="false positive rate α", ylabel=height)
     ax.legend(loc="lower right", frameon=False)
