@@ -117,6 +117,7 @@ def subtree_figures(
     gains[inner] = pair_gains(cells, inner + 1, cells.end[inner + 1], figure)
     kept: list[float] = []
     swapped: list[IntArray] = []
+    to_the_right = np.tri(int(leaf.sum()), dtype=bool).T  # the first step has the most leaves
     for step in path.steps:
         # a node below another that goes in the same step comes first
         for top in sorted(cells.number[list(step.removed)], reverse=True):
@@ -125,17 +126,19 @@ def subtree_figures(
             leaf[top] = True
         kept.append(gains.sum())
         if "rank" in orders:
-            swapped.append(_swapped(np.flatnonzero(leaf), quantile))
+            swapped.append(_swapped(np.flatnonzero(leaf), quantile, to_the_right))
     achieved: dict[LeafOrder, NDArray[np.float64]] = dict.fromkeys(orders, np.array(kept))
     if any(map(len, swapped)):
         achieved["rank"] = achieved["rank"] - 2.0 * _sums(cells, swapped, figure)
     return {order: 0.5 + 0.5 * found / total for order, found in achieved.items()}
 
 
-def _swapped(leaves: IntArray, quantile: NDArray[np.float64]) -> IntArray:
+def _swapped(
+    leaves: IntArray, quantile: NDArray[np.float64], to_the_right: NDArray[np.bool_]
+) -> IntArray:
     """Find the pairs of leaves that the order by rank turns round, as left · nodes + right."""
-    of = quantile[leaves]
-    left, right = np.nonzero(np.triu(of[:, None] < of[None, :]))
+    of, n = quantile[leaves], len(leaves)
+    left, right = np.nonzero((of[:, None] < of[None, :]) & to_the_right[:n, :n])
     return leaves[left] * len(quantile) + leaves[right]
 
 
