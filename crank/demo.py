@@ -51,5 +51,6 @@ def run_demo(output: str | Path, say: Callable[[str], None] = print) -> RankingM
     write_text(folder / "diabetes-held-out.csv", held_out.to_csv())
     curve = metrics.iroc_curve(test["progression"], model.predict(test), grid=100)
     write_text(folder / "diabetes-iroc.csv", curve.to_frame().to_csv(index=False))
-    say(f"\nFiles are in {folder}/")
+    page = model.report(folder / "diabetes-report.html", test, title="Progression of diabetes")
+    say(f"\nFiles are in {folder}/. Open {page} in a browser: the tree, its curves, and a form.")
     return model

@@ -78,6 +78,20 @@ class Verification:
 
     routes: list[Route] = field(default_factory=list)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found as plain data; a difference without bound is null."""
+        routes = [
+            {
+                "route": route.name,
+                "rows": route.rows,
+                "different": route.different,
+                "largest": route.largest if np.isfinite(route.largest) else None,
+                "first": route.first,
+            }
+            for route in self.routes
+        ]
+        return {"equal": self.equal, "one_model": self.one_model, "routes": routes}
+
     @property
     def equal(self) -> bool:
         """Whether all routes give the same scores, and all files come from one model."""

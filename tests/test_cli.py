@@ -251,7 +251,6 @@ def test_an_unexpected_error_asks_for_debug(
     [
         "",
         "fit",
-        "fit a.csv",
         "unknown",
         "score m.json",
         "score m.json d.csv --type rank",

@@ -278,3 +278,8 @@ def test_a_linear_ranker_too_stiff_for_the_data_is_told_so() -> None:
     assert "curves, interactions or an ensemble" in found.verdict
     with pytest.raises(OptionError, match="a linear ranker has none"):
         crank.linear(frame, "y ~ x", cv=None).diagnose(frame, learner=Stump())
+
+
+def test_a_fold_with_one_row_on_a_side_is_judged(toy: pd.DataFrame) -> None:
+    m = crank.fit(toy.round(6), "y ~ x1 + x2 + g", max_depth=3, cv=3)
+    assert np.isfinite(m.diagnose(toy.round(6)).table["se"]).all()

@@ -14,13 +14,33 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from crank._version import __version__
-from crank.cli import demo, drift, evaluate, export, fit, learners, score, serve, summary, verify
+from crank.cli import (
+    compare,
+    completion,
+    demo,
+    diagnose,
+    drift,
+    evaluate,
+    export,
+    fit,
+    learners,
+    plot,
+    report,
+    score,
+    serve,
+    summary,
+    verify,
+)
 from crank.errors import CrankError, OptionError, UnknownLearnerError, not_for_scoring
 
 COMMANDS = {
     "fit": fit,
     "summary": summary,
+    "report": report,
+    "plot": plot,
     "evaluate": evaluate,
+    "compare": compare,
+    "diagnose": diagnose,
     "drift": drift,
     "score": score,
     "serve": serve,
@@ -28,6 +48,7 @@ COMMANDS = {
     "verify": verify,
     "learners": learners,
     "demo": demo,
+    "completion": completion,
 }
 STOPPING = ("SIGTERM", "SIGHUP")
 BROKEN_PIPE = 141  # what shells report of a program that SIGPIPE ended
@@ -35,7 +56,11 @@ BROKEN_PIPE = 141  # what shells report of a program that SIGPIPE ended
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser; each command names the function that runs it."""
-    top = argparse.ArgumentParser(prog="crank", description="Continuous ranking.")
+    top = argparse.ArgumentParser(
+        prog="crank",
+        description="Continuous ranking: put rows in the order of a number.",
+        epilog="Begin with: crank demo. Every command has examples: crank fit --help.",
+    )
     top.add_argument("--version", action="version", version=f"crank {__version__}")
     shared = argparse.ArgumentParser(add_help=False)
     for some in (top, shared):  # it may stand before the command or after it
@@ -46,7 +71,12 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
         added = commands.add_parser(
-            name, help=module.HELP, description=module.HELP, parents=[shared]
+            name,
+            help=module.HELP,
+            description=module.HELP,
+            epilog=module.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            parents=[shared],
         )
         module.add_arguments(added)
         added.set_defaults(run=module.run)

@@ -5,6 +5,11 @@ from __future__ import annotations
 import argparse
 
 HELP = "run the paper's experiment and a real data set"
+EXAMPLES = """
+examples:
+  crank demo
+  crank demo --paper --output paper
+"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

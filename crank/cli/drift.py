@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from crank.cli.shared import DATA
+from crank.cli.shared import DATA, add_json
 
 HELP = "compare new data with the training data; exit with 3 if they differ much"
+EXAMPLES = """
+examples:
+  crank drift m.json new.csv
+  crank drift m.json new.csv --json --plot drift.svg
+"""
 DRIFTED = 3
 
 
@@ -17,6 +22,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--alpha", type=float, default=0.01, help="level of tests (default: 0.01)")
     command.add_argument("--weights", metavar="COLUMN", help="case weights, for d_tau")
     command.add_argument("--format", choices=("text", "json"), default="text")
+    add_json(command)
     command.add_argument("--plot", metavar="FILE", help="draw the indices: .png, .svg or .pdf")
     command.add_argument("--delimiter", metavar="CHAR", help="of a CSV file (default: comma)")
 
@@ -41,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = drift(model, pieces, weights=arguments.weights, alpha=arguments.alpha)
     if arguments.plot:
         save_plot(found, arguments.plot)
-    if arguments.format == "json":
+    if arguments.json or arguments.format == "json":
         print(json.dumps(found.to_dict(), allow_nan=False))
     else:
         print(found)

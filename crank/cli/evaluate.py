@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from crank.cli.shared import DATA, add_reading, marks
+from crank.cli.shared import DATA, add_json, add_reading, marks
 
 HELP = "judge a model on data that it has not seen"
+EXAMPLES = """
+examples:
+  crank evaluate m.json test.csv
+  crank evaluate m.json test.parquet --weights w --json
+"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -15,6 +20,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help=DATA)
     command.add_argument("--weights", metavar="COLUMN", help="case weights")
     command.add_argument("--format", choices=("text", "csv", "json"), default="text")
+    add_json(command)
     add_reading(command)
 
 
@@ -38,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
         table = evaluate_pieces(model, pieces, weights=weights)
     if arguments.format == "csv":
         print(table.to_csv(), end="")
-    elif arguments.format == "json":
+    elif arguments.json or arguments.format == "json":
         print(table.reset_index().to_json(orient="records", double_precision=15))
     else:
         print(table.to_string(float_format="{:.4f}".format))

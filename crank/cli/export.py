@@ -7,6 +7,11 @@ import argparse
 from crank.errors import OptionError
 
 HELP = "write a model for another program"
+EXAMPLES = """
+examples:
+  crank export m.json --onnx m.onnx
+  crank export m.json --sql score.sql --dialect postgres --table patients
+"""
 DIALECTS = ("duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark")
 
 

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from crank.models.base import RankingModel
 
 HELP = "fit a model to a data file"
+EXAMPLES = """
+examples:
+  crank fit train.csv                       (suggests a formula)
+  crank fit train.csv "price ~ log(carat) + cut + depth" -o m.json
+  crank fit train.csv "y ~ ." -o linear.json --model linear --penalty cv
+  crank fit train.parquet "y ~ x1 + s(x2)" -o additive.json --model additive
+"""
 OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "tree": (
         "fit",
@@ -63,11 +70,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     command.add_argument("data", metavar="DATA", help=DATA)
     command.add_argument(
-        "formula", metavar="FORMULA", help='for example "price ~ log(carat) + cut"'
+        "formula",
+        metavar="FORMULA",
+        nargs="?",
+        help='for example "price ~ log(carat) + cut"; without it one is suggested',
     )
-    command.add_argument(
-        "-o", "--output", required=True, metavar="OUT", help="the JSON model file; - for stdout"
-    )
+    command.add_argument("-o", "--output", metavar="OUT", help="the JSON model file; - for stdout")
     command.add_argument(
         "--model", choices=tuple(OPTIONS), default="tree", help="kind of ranker (default: tree)"
     )
@@ -173,7 +181,9 @@ def run(arguments: argparse.Namespace) -> None:
     from crank.datafiles import check_target, placed, read_frame
     from crank.files import write_text
 
-    check_target(arguments.output)
+    if arguments.output is None and arguments.formula is not None:
+        raise OptionError("a fit needs -o FILE for its model. Allowed: a path, or - for stdout.")
+    check_target(arguments.output or "-")
     options = _options(arguments)
     if "learner" in options:
         _check_saved(options["learner"], options.get("learner_params"))
@@ -185,6 +195,10 @@ def run(arguments: argparse.Namespace) -> None:
     )
     from crank import api
 
+    if arguments.formula is None:
+        arguments.formula = _suggested(frame, arguments)
+        if arguments.output is None:
+            return
     fitted: Callable[..., RankingModel] = getattr(api, OPTIONS[arguments.model][0])
     with placed(arguments.data, arguments.delimiter):
         model = fitted(
@@ -200,6 +214,22 @@ def run(arguments: argparse.Namespace) -> None:
         beside = sys.stderr if arguments.output == "-" else sys.stdout
         print(model.summary(), file=beside)
         print(f"Written to {arguments.output}", file=beside)
+
+
+def _suggested(frame: Any, arguments: argparse.Namespace) -> str:
+    """Suggest a formula, and say what it rests on: to stderr if the fit goes on."""
+    import shlex
+
+    from crank.formula.suggest import suggest_formula
+
+    found = suggest_formula(frame)
+    beside = sys.stdout if arguments.output is None else sys.stderr
+    print(f"Suggested: {found.formula}", *(f"  {line}" for line in found.assumed), sep="\n",
+          file=beside)  # fmt: skip
+    if arguments.output is None:
+        data, formula = shlex.quote(arguments.data), shlex.quote(found.formula)
+        print(f"Fit it with:\n  crank fit {data} {formula} -o model.json")
+    return found.formula
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -6,11 +6,20 @@ import argparse
 import json
 from typing import Any
 
+from crank.cli.shared import add_json, print_json
+
 HELP = "list the installed split learners; show or check one, or begin a plugin of your own"
+EXAMPLES = """
+examples:
+  crank learners
+  crank learners show svm
+  crank learners check logistic
+"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Take one of three verbs, or none."""
+    add_json(command)
     verbs = command.add_subparsers(dest="verb", metavar="VERB")
     show = verbs.add_parser("show", help="parameters, capabilities and origin of a learner")
     show.add_argument("name")
@@ -31,7 +40,10 @@ def run(arguments: argparse.Namespace) -> None:
 def _list(arguments: argparse.Namespace) -> None:
     from crank.plugins.registry import learners
 
-    print(learners().to_string(index=False))
+    if arguments.json:
+        print_json(learners())
+    else:
+        print(learners().to_string(index=False))
 
 
 def _show(arguments: argparse.Namespace) -> None:

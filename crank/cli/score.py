@@ -7,6 +7,12 @@ import argparse
 from crank.cli.shared import DATA, add_reading, marks
 
 HELP = "score a data file of any size, row by row, in order"
+EXAMPLES = """
+examples:
+  crank score m.json new.csv -o scores.csv
+  crank score m.onnx new.parquet -o scores.feather --keep id
+  zcat new.csv.gz | crank score m.json - | head
+"""
 TYPES = ("score", "leaf", "quantile", "median", "lower", "upper", "probability")
 
 

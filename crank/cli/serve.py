@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 
 HELP = "answer scoring requests over HTTP until stopped; SIGHUP reloads the model"
+EXAMPLES = """
+examples:
+  crank serve m.onnx --port 8000
+"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from crank.cli.shared import DATA, add_csv, marks
+from crank.cli.shared import DATA, add_csv, add_json, marks, print_json
 
 HELP = "compare the scores of model files on rows; exit with 3 if they differ"
+EXAMPLES = """
+examples:
+  crank verify m.json m.onnx new.csv
+"""
 DIFFERENT = 3
 
 
@@ -16,6 +20,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "models", metavar="MODEL", nargs="+", help="JSON models and ONNX graphs of one model"
     )
     command.add_argument("data", metavar="DATA", help=DATA)
+    add_json(command)
     add_csv(command)
 
 
@@ -26,5 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     found = verify(
         arguments.models, arguments.data, delimiter=arguments.delimiter, marks=marks(arguments)
     )
-    print(found)
+    if arguments.json:
+        print_json(found.to_dict())
+    else:
+        print(found)
     return 0 if found.equal else DIFFERENT

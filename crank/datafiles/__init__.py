@@ -1,4 +1,4 @@
-"""Data files of the command line: CSV and Parquet, whole or in pieces, and results written."""
+"""Data files of the command line: CSV, Parquet, Feather, whole or in pieces; results written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from crank.datafiles.formats import format_of
 from crank.datafiles.header import column_names
 from crank.datafiles.output import Writer, check_target, open_output
 from crank.datafiles.piece import Piece, Source
-from crank.datafiles.source import open_source, placed, read_frame
+from crank.datafiles.source import open_source, placed, read_frame, read_rows
 
 __all__ = [
     "Expected",
@@ -22,4 +22,5 @@ __all__ = [
     "open_source",
     "placed",
     "read_frame",
+    "read_rows",
 ]

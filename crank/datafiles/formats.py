@@ -15,9 +15,10 @@ from typing import IO, Any, Literal, TypeAlias
 
 from crank.errors import OptionError
 
-Format: TypeAlias = Literal["csv", "parquet"]
+Format: TypeAlias = Literal["csv", "parquet", "arrow"]
 
 _PARQUET = (".parquet", ".pq")
+_ARROW = (".feather", ".arrow", ".ipc")
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
 _PACKED: Mapping[str, Callable[..., IO[Any]]] = {
     ".gz": gzip.open,
@@ -38,11 +39,13 @@ def format_of(path: str | Path) -> Format:
     suffix = _inner_suffix(path)
     if suffix in _PARQUET:
         return "parquet"
+    if suffix in _ARROW:
+        return "arrow"
     if suffix in (*_TEXT, ""):
         return "csv"
     raise OptionError(
         f"the data format of {str(path)!r} is not known. Allowed: {', '.join(_TEXT)} (also "
-        f"{', '.join(_PACKED)}), {', '.join(_PARQUET)}, or - for CSV through a pipe."
+        f"{', '.join(_PACKED)}), {', '.join(_PARQUET + _ARROW)}, or - for CSV through a pipe."
     )
 
 

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 from crank.datafiles.formats import delimiter_of, format_of, open_text
+from crank.datafiles.ipc import ipc_names
 from crank.datafiles.parquet import parquet_names
 
 
@@ -15,6 +16,8 @@ def column_names(path: str | Path, *, delimiter: str | None = None) -> tuple[str
         return ()
     if format_of(path) == "parquet":
         return parquet_names(path)
+    if format_of(path) == "arrow":
+        return ipc_names(path)
     with open_text(path) as file:
         reader = csv.reader(file, delimiter=delimiter_of(path, delimiter))
         return tuple(next(reader, ()))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.datafiles.formats import create_text, delimiter_of, format_of
+from crank.datafiles.ipc import IpcWriter
 from crank.datafiles.parquet import ParquetWriter, engine
 from crank.files import is_stream, replaced, written
 
@@ -58,7 +59,7 @@ def check_target(path: str | Path) -> None:
 
 @contextmanager
 def open_output(path: str | Path) -> Iterator[Writer]:
-    r"""Open a CSV or Parquet file for rows that come piece by piece; ``-`` is standard output.
+    r"""Open a file of any format for rows that come piece by piece; ``-`` is standard output.
 
     Examples
     --------
@@ -70,10 +71,11 @@ def open_output(path: str | Path) -> Iterator[Writer]:
     >>> target.read_text()
     'id,score\n07,2.0\n08,0.5\n'
     """
-    if format_of(path) == "parquet":
+    if format_of(path) != "csv":
         engine()
-        with _parquet_target(path) as temporary:
-            writer = ParquetWriter(temporary)
+        with _whole_target(path) as temporary:
+            kind = ParquetWriter if format_of(path) == "parquet" else IpcWriter
+            writer: ParquetWriter | IpcWriter = kind(temporary)
             try:
                 yield writer
                 writer.close()
@@ -85,8 +87,8 @@ def open_output(path: str | Path) -> Iterator[Writer]:
 
 
 @contextmanager
-def _parquet_target(path: str | Path) -> Iterator[Path]:
-    """Give a path to write to: Parquet goes through a pipe only when it is complete."""
+def _whole_target(path: str | Path) -> Iterator[Path]:
+    """Give a path to write to: what is not text goes through a pipe only when it is complete."""
     if not is_stream(path):
         with replaced(path) as temporary:
             yield temporary

@@ -13,13 +13,13 @@ from crank.errors import DataError, MissingExtraError
 from crank.frames.table import unknown_column
 
 
-def engine() -> str:
-    """Name the installed package that reads and writes Parquet."""
+def engine(what: str = "Parquet") -> str:
+    """Name the installed package that reads and writes Parquet, Feather and Arrow."""
     for package in ("pyarrow", "polars"):
         if find_spec(package) is not None:
             return package
     raise MissingExtraError(
-        "Parquet files need pyarrow or polars, and neither is installed. Install one with: "
+        f"{what} files need pyarrow or polars, and neither is installed. Install one with: "
         "pip install pyarrow"
     )
 
@@ -89,7 +89,7 @@ def _require(names: Sequence[str], present: Sequence[str]) -> None:
 
 
 @contextmanager
-def _readable(path: str | Path) -> Iterator[None]:
+def _readable(path: str | Path, what: str = "Parquet") -> Iterator[None]:
     """Turn what the packages raise over a broken file into a message."""
     if not Path(path).exists():
         raise FileNotFoundError(2, "No such file or directory", str(path))
@@ -99,7 +99,7 @@ def _readable(path: str | Path) -> Iterator[None]:
         if type(cause).__module__.partition(".")[0] not in ("pyarrow", "polars"):
             raise
         text = str(cause).strip().partition("\n")[0]
-        raise DataError(f"{str(path)!r} cannot be read as Parquet: {text}") from cause
+        raise DataError(f"{str(path)!r} cannot be read as {what}: {text}") from cause
 
 
 class ParquetWriter:

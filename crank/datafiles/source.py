@@ -8,6 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crank.datafiles.csvfile import CsvReader
 from crank.datafiles.expected import Expected
 from crank.datafiles.formats import (
@@ -17,10 +20,13 @@ from crank.datafiles.formats import (
     open_bytes,
     open_text,
 )
+from crank.datafiles.ipc import open_ipc, read_ipc
 from crank.datafiles.parquet import open_parquet, read_parquet
 from crank.datafiles.piece import Piece, Source
 from crank.datafiles.rows import line_of
 from crank.errors import DataError, listed
+from crank.frames.columns import objects
+from crank.frames.table import Table
 
 
 @contextmanager
@@ -47,17 +53,21 @@ def open_source(
     ...     [(piece.data.numeric("x").tolist(), piece.kept) for piece in source.pieces]
     [([1.5, nan], {'id': ['07', '08']})]
     """
-    if format_of(path) == "parquet":
-        names = list(dict.fromkeys([*expected, *keep]))
+    names, kind = list(dict.fromkeys([*expected, *keep])), format_of(path)
+    if kind == "parquet":
         with open_parquet(path, names, rows) as (frames, n_rows):
-            yield Source(_parquet_pieces(frames, keep), n_rows)
+            yield Source(_frame_pieces(frames, keep), n_rows)
+        return
+    if kind == "arrow":
+        with open_ipc(path, names, rows) as frames:
+            yield Source(_frame_pieces(frames, keep), None)
         return
     with open_bytes(path) as file:
         reader = CsvReader(file, path, delimiter_of(path, delimiter), marks)
         yield Source(reader.pieces(expected, keep, rows), None)
 
 
-def _parquet_pieces(frames: Iterator[Any], keep: Sequence[str]) -> Iterator[Piece]:
+def _frame_pieces(frames: Iterator[Any], keep: Sequence[str]) -> Iterator[Piece]:
     done = 0
     for frame in frames:
         kept = {name: frame[name] for name in keep}
@@ -83,8 +93,8 @@ def read_frame(
     marks : frozenset of str, optional
         What stands for a missing value, in place of the usual; the empty field always does.
     """
-    if format_of(path) == "parquet":
-        return read_parquet(path)
+    if format_of(path) != "csv":
+        return read_parquet(path) if format_of(path) == "parquet" else read_ipc(path)
     import pandas as pd
 
     # pandas 3.1 reads doubles exactly and warns about the option that older ones need
@@ -114,6 +124,24 @@ def read_frame(
             f"column {unknown[0]!r} is not in the data. Columns: {listed(frame.columns)}."
         )
     return frame
+
+
+def read_rows(
+    path: str | Path,
+    expected: Mapping[str, Expected],
+    *,
+    delimiter: str | None = None,
+    marks: frozenset[str] | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Read some columns of a whole file, each as what a model expects of it."""
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in expected}
+    with open_source(path, expected, delimiter=delimiter, marks=marks) as source:
+        for piece in source.pieces:
+            table = Table.read(piece.data)
+            for name, about in expected.items():
+                number = about.type == "number" and table.kind(name) in ("number", "boolean")
+                parts[name].append(table.numeric(name) if number else objects(table.values(name)))
+    return {name: np.concatenate(found) for name, found in parts.items()}
 
 
 def _row(first: int, k: int) -> str:

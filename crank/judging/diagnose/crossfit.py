@@ -235,7 +235,7 @@ def _judged(
 ) -> list[float]:
     """AUC of the three scores in one fold, then the differences and their variances."""
     auc = [float(metrics.kendall(z, score, weights=w)) for score in (model, one, dedicated)]
-    few = min(z.sum(), len(z) - z.sum())
+    few = max(2.0, min(z.sum(), len(z) - z.sum()))  # of one row there is no variance to correct
     for first, second in ((dedicated, one), (dedicated, model), (one, model)):
         found = metrics.compare(z, first, second, metric="kendall", weights=w)
         # the jackknife divides by the rows of a side, an unbiased variance by one less
