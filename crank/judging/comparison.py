@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,6 +17,7 @@ from crank.errors import DataError, OptionError
 from crank.metrics.figures import figure_of
 from crank.records.base import ModelRecord
 from crank.records.scored import scored_rows
+from crank.report.summary import html_table
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,10 @@ class ModelComparison:
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        title = f"<h4>Paired comparison of {html.escape(self.metric)} on {self.n} rows</h4>"
+        return f"<div>{title}{html_table(self.estimates)}{html_table(self.tests)}</div>"
 
 
 def compare(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crank.models.linear import LinearModel
 from crank.rankers.additive import AdditiveRanker
@@ -82,8 +82,25 @@ class AdditiveModel(LinearModel, AdditiveRecord):
 
         return effect_table(self, term, alpha)
 
-    def plot_effects(self, term: str | None = None, **options: Any) -> Figure:
+    def plot_effects(
+        self,
+        term: str | None = None,
+        *,
+        alpha: float = 0.05,
+        most: int = 24,
+        columns: int = 4,
+        same_scale: bool = True,
+        figure: Figure | None = None,
+    ) -> Figure:
         """Draw every term on one page, or one; see `crank.report.plots.plot_effects`."""
         from crank.report.plots import plot_effects
 
-        return plot_effects(self, term, **options)
+        return plot_effects(
+            self,
+            term,
+            alpha=alpha,
+            most=most,
+            columns=columns,
+            same_scale=same_scale,
+            figure=figure,
+        )

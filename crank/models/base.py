@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from crank.judging.diagnose import Diagnosis
     from crank.metrics.figures import Figure
+    from crank.metrics.profile import Weighting
+    from crank.plugins.base import SplitLearner
     from crank.report.summary import Summary
 
 Unknown = Literal["error", "missing"]
@@ -171,11 +173,34 @@ class RankingModel(ModelRecord):
 
         return evaluate(self, data, weights=weights, groups=groups, alpha=alpha, unknown=unknown)
 
-    def permutation_importance(self, data: Any, **options: Any) -> pd.DataFrame:
+    def permutation_importance(
+        self,
+        data: Any,
+        *,
+        metric: str | Figure | None = None,
+        weighting: Weighting = "triple",
+        repeats: int = 10,
+        weights: Any = None,
+        alpha: float = 0.05,
+        unknown: Unknown = "error",
+        random_state: int | None = 0,
+        progress: bool | None = None,
+    ) -> pd.DataFrame:
         """Shuffle each column in turn; see `crank.judging.permutation.permutation_importance`."""
         from crank.judging.permutation import permutation_importance
 
-        return permutation_importance(self, data, **options)
+        return permutation_importance(
+            self,
+            data,
+            metric=metric,
+            weighting=weighting,
+            repeats=repeats,
+            weights=weights,
+            alpha=alpha,
+            unknown=unknown,
+            random_state=random_state,
+            progress=progress,
+        )
 
     def shap(self, data: Any, *, unknown: Unknown = "error") -> pd.DataFrame:
         """Share out each row's score among the terms; see `crank.judging.shap.shap_table`."""
@@ -183,7 +208,20 @@ class RankingModel(ModelRecord):
 
         return shap_table(self, data, unknown)
 
-    def diagnose(self, data: Any, *, weights: Any = None, **options: Any) -> Diagnosis:
+    def diagnose(
+        self,
+        data: Any,
+        *,
+        thresholds: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9),
+        cv: int = 5,
+        margin: float = 0.01,
+        alpha: float = 0.05,
+        weights: Any = None,
+        unknown: Unknown = "error",
+        learner: SplitLearner | None = None,
+        random_state: int | None = 0,
+        progress: bool | None = None,
+    ) -> Diagnosis:
         """Ask whether one order serves all thresholds; see `crank.judging.diagnose.diagnose`.
 
         The model is fitted again without each fold, by its own call.
@@ -193,31 +231,106 @@ class RankingModel(ModelRecord):
         def refit(rows: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> ModelRecord:
             return self.update(data, subset=rows, weights=weight)
 
-        return diagnose(self, data, refit=refit, weights=weights, **options)
+        return diagnose(
+            self,
+            data,
+            refit=refit,
+            thresholds=thresholds,
+            cv=cv,
+            margin=margin,
+            alpha=alpha,
+            weights=weights,
+            unknown=unknown,
+            learner=learner,
+            random_state=random_state,
+            progress=progress,
+        )
 
-    def plot_iroc(self, data: Any, **options: Any) -> Axes:
+    def plot_iroc(
+        self,
+        data: Any,
+        *,
+        weighting: Weighting = "triple",
+        band: bool | None = None,
+        weights: Any = None,
+        unknown: Unknown = "error",
+        random_state: int | None = 0,
+        ax: Axes | None = None,
+    ) -> Axes:
         """Draw the IROC curve on new data; see `crank.report.plots.plot_iroc`."""
         from crank.report.plots import plot_iroc
 
-        return plot_iroc(self, data, **options)
+        return plot_iroc(
+            self,
+            data,
+            weighting=weighting,
+            band=band,
+            weights=weights,
+            unknown=unknown,
+            random_state=random_state,
+            ax=ax,
+        )
 
-    def plot_profile(self, data: Any, **options: Any) -> Axes:
+    def plot_profile(
+        self,
+        data: Any,
+        *,
+        band: bool = True,
+        weights: Any = None,
+        unknown: Unknown = "error",
+        ax: Axes | None = None,
+    ) -> Axes:
         """Draw the AUC at each threshold of y; see `crank.report.plots.plot_profile`."""
         from crank.report.plots import plot_profile
 
-        return plot_profile(self, data, **options)
+        return plot_profile(
+            self,
+            data,
+            band=band,
+            weights=weights,
+            unknown=unknown,
+            ax=ax,
+        )
 
-    def plot_importance(self, **options: Any) -> Axes:
+    def plot_importance(
+        self,
+        *,
+        metric: str | Figure | None = None,
+        most: int = 20,
+        ax: Axes | None = None,
+    ) -> Axes:
         """Draw the terms' shares; see `crank.report.plots.plot_importance`."""
         from crank.report.plots import plot_importance
 
-        return plot_importance(self, **options)
+        return plot_importance(
+            self,
+            metric=metric,
+            most=most,
+            ax=ax,
+        )
 
-    def plot_score(self, feature: str, data: Any, **options: Any) -> Axes:
+    def plot_score(
+        self,
+        feature: str,
+        data: Any,
+        *,
+        type: str = "score",
+        rows: int = 40,
+        unknown: Unknown = "error",
+        ax: Axes | None = None,
+    ) -> Axes:
         """Draw the score over one feature; see `crank.report.plots.plot_score`."""
         from crank.report.plots import plot_score
 
-        return plot_score(self, feature, data, **options)
+        return plot_score(
+            self,
+            feature,
+            data,
+            type=type,
+            rows=rows,
+            unknown=unknown,
+            ax=ax,
+        )
 
     def report(
         self,
@@ -300,31 +413,78 @@ class RankingModel(ModelRecord):
         return model
 
     @overload
-    def to_onnx(self, path: None = None, **options: Any) -> bytes: ...
+    def to_onnx(
+        self,
+        path: None = None,
+        *,
+        form: Literal["columns", "matrix"] = "columns",
+        unknown: Literal["nan", "missing", "error"] = "nan",
+        outputs: Sequence[str] | Mapping[str, str] | None = None,
+        types: Mapping[str, str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> bytes: ...
     @overload
-    def to_onnx(self, path: str | Path, **options: Any) -> None: ...
+    def to_onnx(
+        self,
+        path: str | Path,
+        *,
+        form: Literal["columns", "matrix"] = "columns",
+        unknown: Literal["nan", "missing", "error"] = "nan",
+        outputs: Sequence[str] | Mapping[str, str] | None = None,
+        types: Mapping[str, str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None: ...
 
-    def to_onnx(self, path: str | Path | None = None, **options: Any) -> bytes | None:
+    def to_onnx(
+        self,
+        path: str | Path | None = None,
+        *,
+        form: Literal["columns", "matrix"] = "columns",
+        unknown: Literal["nan", "missing", "error"] = "nan",
+        outputs: Sequence[str] | Mapping[str, str] | None = None,
+        types: Mapping[str, str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> bytes | None:
         """Write the model as ONNX into a file, or return its content; see `crank.export.onnx`."""
         from crank.export.onnx import to_onnx
 
-        return to_onnx(self, path, **options)
+        return to_onnx(
+            self,
+            path,
+            form=form,
+            unknown=unknown,
+            outputs=outputs,
+            types=types,
+            metadata=metadata,
+        )
 
-    def to_sql(self, dialect: str = "duckdb", **options: Any) -> str:
+    def to_sql(
+        self,
+        dialect: str = "duckdb",
+        *,
+        table: str | Sequence[str] | None = None,
+        type: str = "score",
+        lineage: bool | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> str:
         """Write the model as SQL, if its kind has such a form; see `crank.export.sql`.
 
         With ``lineage=True`` or ``metadata=`` a comment before it says which model it is.
         """
         from crank.export.sql.lineage import commented
 
-        metadata = options.pop("metadata", None)
-        wanted = options.pop("lineage", metadata is not None)
-        text: str = reader(self.kind, "sql").to_sql(self, dialect, **options)
+        wanted = metadata is not None if lineage is None else lineage
+        text: str = reader(self.kind, "sql").to_sql(self, dialect, table=table, type=type)
         return commented(text, self, metadata or {}) if wanted else text
 
     def __str__(self) -> str:
         text: str = reader(self.kind, "report").text(self)
         return text
+
+    def _repr_html_(self) -> str:
+        from crank.report.notebook import model_html
+
+        return model_html(self)
 
     def __repr__(self) -> str:
         about: str = reader(self.kind, "report").headline(self)

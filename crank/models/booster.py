@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crank.models.base import DesignedModel
 from crank.rankers.booster import BoosterRanker
@@ -49,8 +49,15 @@ class BoosterModel(DesignedModel, BoosterRecord):
 
         return rounds_table(self)
 
-    def plot_rounds(self, **options: Any) -> Axes:
+    def plot_rounds(
+        self,
+        *,
+        ax: Axes | None = None,
+    ) -> Axes:
         """Draw the held-out figure over the rounds; see `crank.report.plots.plot_rounds`."""
         from crank.report.plots import plot_rounds
 
-        return plot_rounds(self, **options)
+        return plot_rounds(
+            self,
+            ax=ax,
+        )

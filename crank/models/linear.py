@@ -116,11 +116,18 @@ class LinearModel(DesignedModel, LinearRecord):
 
         return penalty_table(self)
 
-    def plot_path(self, **options: Any) -> Axes:
+    def plot_path(
+        self,
+        *,
+        ax: Axes | None = None,
+    ) -> Axes:
         """Draw coefficients and loss over the penalty; see `crank.report.plots.plot_path`."""
         from crank.report.plots import plot_path
 
-        return plot_path(self, **options)
+        return plot_path(
+            self,
+            ax=ax,
+        )
 
     def vcov(self, *, corrected: bool = True) -> pd.DataFrame:
         """Return the covariance of the coefficients, by the columns' names.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from crank.judging.diagnose import Diagnosis
+    from crank.plugins.base import SplitLearner
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -212,11 +213,36 @@ class TreeModel(DesignedModel, TreeRecord):
             raise DataError(f"path explains one row; got {len(X)}. Select one, as in df.iloc[[0]].")
         return path_table(self, X)
 
-    def diagnose(self, data: Any, *, weights: Any = None, **options: Any) -> Diagnosis:
+    def diagnose(
+        self,
+        data: Any,
+        *,
+        thresholds: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9),
+        cv: int = 5,
+        margin: float = 0.01,
+        alpha: float = 0.05,
+        weights: Any = None,
+        unknown: Unknown = "error",
+        learner: SplitLearner | None = None,
+        random_state: int | None = 0,
+        progress: bool | None = None,
+    ) -> Diagnosis:
         """Ask whether one order serves all thresholds; see `crank.judging.diagnose.diagnose`."""
         from crank.judging.diagnose import diagnose
 
-        return diagnose(self, data, weights=weights, **options)
+        return diagnose(
+            self,
+            data,
+            thresholds=thresholds,
+            cv=cv,
+            margin=margin,
+            alpha=alpha,
+            weights=weights,
+            unknown=unknown,
+            learner=learner,
+            random_state=random_state,
+            progress=progress,
+        )
 
     def plot(self, ax: Axes | None = None, *, max_depth: int | None = None) -> Axes:
         """Draw the tree; see `crank.report.plots.plot_tree`."""
@@ -230,14 +256,38 @@ class TreeModel(DesignedModel, TreeRecord):
 
         return plot_pruning(self, ax=ax)
 
-    def plot_leaves(self, data: Any, **options: Any) -> Axes:
+    def plot_leaves(
+        self,
+        data: Any,
+        *,
+        unknown: Unknown = "error",
+        ax: Axes | None = None,
+    ) -> Axes:
         """Draw a boxplot of y for each leaf; see `crank.report.plots.plot_leaves`."""
         from crank.report.plots import plot_leaves
 
-        return plot_leaves(self, data, **options)
+        return plot_leaves(
+            self,
+            data,
+            unknown=unknown,
+            ax=ax,
+        )
 
-    def plot_calibration(self, data: Any, **options: Any) -> Axes:
+    def plot_calibration(
+        self,
+        data: Any,
+        *,
+        alpha: float = 0.05,
+        unknown: Unknown = "error",
+        ax: Axes | None = None,
+    ) -> Axes:
         """Draw the leaves' order on new data; see `crank.report.plots.plot_calibration`."""
         from crank.report.plots import plot_calibration
 
-        return plot_calibration(self, data, **options)
+        return plot_calibration(
+            self,
+            data,
+            alpha=alpha,
+            unknown=unknown,
+            ax=ax,
+        )

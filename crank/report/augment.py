@@ -19,12 +19,20 @@ def augmented(model: ModelRecord, data: Any, unknown: str) -> Any:
     if isinstance(data, pd.DataFrame):
         return data.assign(**new)
     try:
-        frame = nw.from_native(data, eager_only=True)
+        frame = nw.from_native(data)
+        lazy, frame = (frame, frame.collect()) if isinstance(frame, nw.LazyFrame) else (None, frame)
     except TypeError:
         raise DataError(
             f"augment adds columns to a data frame; got {type(data).__name__}. "
-            "Allowed: pandas, polars or pyarrow."
+            "Allowed: pandas, polars, pyarrow or a DuckDB relation."
         ) from None
     backend = nw.get_native_namespace(frame)
     columns = [nw.new_series(name, values, backend=backend) for name, values in new.items()]
-    return frame.with_columns(*columns).to_native()
+    found = frame.with_columns(*columns)
+    if lazy is None:
+        return found.to_native()
+    if lazy.implementation is nw.Implementation.DUCKDB:
+        import duckdb
+
+        return duckdb.from_arrow(found.to_arrow())
+    return found.lazy().to_native()

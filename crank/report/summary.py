@@ -55,7 +55,7 @@ class Summary:
             if section.lines:
                 parts.append("<p>" + "<br>".join(map(html.escape, section.lines)) + "</p>")
             if section.table is not None:
-                parts.append(_rounded(section.table).to_html(index=False, border=0))
+                parts.append(html_table(section.table))
             if section.note:
                 parts.append(f"<p><small>{html.escape(section.note)}</small></p>")
         return '<div class="crank-summary">\n' + "\n".join(parts) + "\n</div>"
@@ -137,6 +137,11 @@ def _rounded(table: pd.DataFrame) -> pd.DataFrame:
         if pd.api.types.is_float_dtype(shown[name]):
             shown[name] = [_number(value) for value in shown[name]]
     return shown
+
+
+def html_table(table: pd.DataFrame) -> str:
+    """Write a table as HTML without colours of its own: light and dark notebooks give theirs."""
+    return _rounded(table).to_html(index=False, border=0)
 
 
 def _number(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -25,6 +26,7 @@ from crank.progress import track
 from crank.ranks import rank
 from crank.records.base import ModelRecord
 from crank.records.tree import TreeRecord
+from crank.report.summary import html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,6 +79,15 @@ class Diagnosis:
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        title = f"Does one order of {self.response} serve all thresholds?"
+        shown = self.table.drop(columns=["finer", "se_finer"])
+        rows = f"n = {self.n}, {self.folds} folds"
+        return (
+            f"<div><h4>{html.escape(title)}</h4><p>{html.escape(self.verdict)}</p>"
+            f"{html_table(shown)}<p><small>{rows}</small></p></div>"
+        )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw AUC against the threshold's quantile: model, one order, dedicated rankers."""
