@@ -31,7 +31,7 @@ def augmented(model: ModelRecord, data: Any, unknown: str) -> Any:
     found = frame.with_columns(*columns)
     if lazy is None:
         return found.to_native()
-    if lazy.implementation is nw.Implementation.DUCKDB:
+    if lazy.implementation.value == "duckdb":
         import duckdb
 
         return duckdb.from_arrow(found.to_arrow())
