@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import jsonschema
 import numpy as np
@@ -214,7 +215,11 @@ def test_bad_rows_are_marked_and_the_others_scored(
         {**good, "g": None},
         {**good, "g": "zz"},
     ]
-    for unknown, bad in (("nan", {1, 2, 3, 4, 5}), ("error", {1, 2, 3, 4, 5, 7})):
+    cases: list[tuple[Literal["nan", "error"], set[int]]] = [
+        ("nan", {1, 2, 3, 4, 5}),
+        ("error", {1, 2, 3, 4, 5, 7}),
+    ]
+    for unknown, bad in cases:
         scorer = Scorer(model.to_onnx(unknown=unknown) or b"", on_error="row")
         found = scorer.rows(rows)
         assert set(found.errors) == bad == set(np.flatnonzero(np.isnan(found.values)))

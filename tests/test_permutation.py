@@ -107,7 +107,7 @@ def test_polars_and_categories_with_gaps(ames: pd.DataFrame) -> None:
     train, test = ames[:600], ames[600:800]
     formula = "price ~ Neighborhood + `Garage.Type` + area + `Lot.Frontage`"
     m = crank.fit(train, formula, criterion="kendall", max_depth=4, prune=None)
-    options = {"unknown": "missing", "repeats": 2}
+    options: Any = {"unknown": "missing", "repeats": 2}
     table = m.permutation_importance(test, **options)
     assert table["ci_low"][0] > 0
     columns = ["price", "Neighborhood", "Garage.Type", "area", "Lot.Frontage"]
