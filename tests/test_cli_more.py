@@ -226,7 +226,7 @@ WRONG = [  # what is typed, the code, and what the message must say
     ("plot tree.json linear.json --kind pruning -o t.svg", 2, "draws one model"),
     ("compare tree.json --data data.csv", 2, "two model files"),
     ("compare tree.json linear.json", 2, "--data"),
-    ("diagnose linear.json data.csv", 2, "for trees"),
+    ("diagnose linear.json", 2, "DATA"),
     ("diagnose tree.json data.csv --cv 1", 2, "cv"),
     ("completion tcsh", 2, "invalid choice"),
     ("learners show nobody", 2, "nobody"),

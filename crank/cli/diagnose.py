@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from crank.cli.shared import DATA, add_json, add_reading, model_rows, print_json
-from crank.errors import OptionError
 
-HELP = "ask of a tree whether one order serves all thresholds of y"
+HELP = "ask whether one order serves all thresholds of y"
 EXAMPLES = """
 examples:
   crank diagnose m.json data.csv
@@ -17,7 +16,7 @@ examples:
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    command.add_argument("model", metavar="MODEL", help="a JSON model file of a tree")
+    command.add_argument("model", metavar="MODEL", help="a JSON model file")
     command.add_argument("data", metavar="DATA", help=DATA)
     command.add_argument("--weights", metavar="COLUMN", help="case weights")
     command.add_argument("--cv", type=int, default=5, metavar="FOLDS", help="default: 5")
@@ -31,18 +30,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print a diagnosis."""
     from crank.cli.plot import save
-    from crank.judging.diagnose import diagnose
     from crank.models.loading import load
-    from crank.records.tree import TreeRecord
 
     model = load(arguments.model)
-    if not isinstance(model, TreeRecord):
-        raise OptionError(
-            f"crank diagnose is for trees, and {arguments.model!r} is a {model.kind}. Use "
-            "crank plot --kind profile, which shows the AUC at each threshold."
-        )
-    found = diagnose(
-        model,
+    found = model.diagnose(
         model_rows([model], arguments),
         cv=arguments.cv,
         margin=arguments.margin,
