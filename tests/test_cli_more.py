@@ -211,7 +211,7 @@ WRONG = [  # what is typed, the code, and what the message must say
     ("score linear.json data.csv --type leaf", 2, "leaf"),
     ("score tree.json data.csv -o s.xlsx", 2, "not known"),
     ("export tree.json", 2, "--onnx"),
-    ("export boost.json --sql -", 1, "cannot be written as sql"),
+    ("export tree.json --sql - --unknown nan", 2, "--unknown belongs to --onnx"),
     ("report tree.json", 2, "-o"),
     ("report none.json -o r.html", 1, "none.json"),
     ("report tree.json tree.json -o r.html", 2, "given twice"),
