@@ -94,5 +94,7 @@ def test_what_cannot_be_evaluated_is_refused(frame: pd.DataFrame, tree: crank.Ra
         tree.evaluate(parts, groups="g")
     with pytest.raises(OptionError, match="weights of a Dask data frame"):
         tree.evaluate(parts, weights=np.ones(len(frame)))
+    with pytest.raises(DataError, match="a Dask data frame cannot be used here"):
+        crank.compare(tree, tree, data=parts)
     with pytest.raises(DataError, match="missing in all rows"):
         tree.evaluate(dd.from_pandas(frame.assign(y=np.nan), npartitions=2))

@@ -197,6 +197,20 @@ def test_other_learners_are_fitted_on_a_sample() -> None:
         crank.fit(frame, "y ~ x", sample=10)
 
 
+@pytest.mark.parametrize("name", ["forest", "additive", "boost", "blend"])
+def test_other_rankers_ask_for_a_sample(name: str) -> None:
+    parts = in_parts(sample(300, 8).dropna(), 3)
+    with pytest.raises(OptionError, match=rf"crank\.{name} cannot be fitted.*sample=100_000"):
+        getattr(crank, name)(parts, "y ~ x + z")
+
+
+def test_a_linear_ranker_of_a_sample() -> None:
+    frame = sample(300, 8).dropna()
+    model = crank.linear(in_parts(frame, 3), "y ~ x + z", sample=120)
+    assert model.training.n == 120
+    assert "sample=120" in str(model.call)
+
+
 def test_monotone_and_interactions_of_categories() -> None:
     frame = sample(400, 9)
     options: dict[str, Any] = {"prune": None, "max_depth": 3, "monotone": {"z": "increasing"}}

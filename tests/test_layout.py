@@ -26,7 +26,7 @@ LAYERS = [
     *("rankers", "fitting", "records", "cluster"),
     *("report", "judging", "export", "models"),
     *("estimators", "datasets", "serve", "monitor", "service", "api", "page", "testing"),
-    *("datafiles", "scoring", "verification", "paper", "demo", "cli"),
+    *("datafiles", "scoring", "folders", "verification", "paper", "demo", "cli"),
 ]
 HEAVY = [
     "sklearn",

@@ -9,16 +9,18 @@ from typing import Any
 from crank.checks import one_of, whole
 from crank.cluster.engine import Cluster
 from crank.cluster.formula import Learned, columns_with_values, learn_formula
+from crank.cluster.linear import fit_linear, refuse_options
 from crank.cluster.rows import Asked
 from crank.cluster.sample import sample_rows
 from crank.cluster.spread import spread_of
 from crank.cluster.tree import ClusterTree, fit_tree
 from crank.design.monotone import signs
 from crank.errors import DataError, OptionError, listed
-from crank.formula import columns_of_condition, parse_formula
+from crank.formula import columns_of_condition, has_smooths, parse_formula
 from crank.plugins.base import SplitLearner
 from crank.plugins.stump import Stump
 from crank.progress import track
+from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.rankers.options import TreeOptions
 from crank.records.provenance import TrainingInfo
 
@@ -105,6 +107,34 @@ def fitted_tree(
         data=found.fingerprint,
     )
     return learned, found, training
+
+
+def fitted_linear(
+    data: Any, asked: Asked, columns: list[str], options: LinearOptions, client: Any
+) -> tuple[Learned, LinearRanker, TrainingInfo]:
+    """Fit a linear ranker on the cluster that holds the data."""
+    refuse_options(options)
+    if has_smooths(asked.parsed):
+        raise OptionError(
+            "smooth terms cannot be fitted on a Dask data frame. Use bs(x, df=5) instead, or fit a "
+            "sample: sample=100_000."
+        )
+    cluster = Cluster.of(data, columns, client)
+    with closing(cluster):
+        learned = learn_formula(cluster, asked, native=False)
+        spread = spread_of(cluster, learned)
+        ranker, figures = fit_linear(cluster, learned, spread, options, learned.design.names)
+    survey = learned.survey
+    training = TrainingInfo(
+        n=survey.used,
+        n_dropped=survey.dropped,
+        weighted=not spread.units.unweighted,
+        figures=figures,
+        crossvalidated={},
+        missing=survey.missing,
+        columns=spread.profiles,
+    )
+    return learned, ranker, training
 
 
 def require_stump(learner: SplitLearner) -> Stump:

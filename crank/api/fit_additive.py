@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from crank.api.rows import TrainingRows, training_rows
+from crank.api.rows import TrainingRows, in_process, training_rows
 from crank.api.seeds import drawn_seed
 from crank.fitting.additive_terms import fit_terms
 from crank.fitting.linear import training_figures
@@ -32,6 +32,7 @@ def additive(
     cv: int | None = 5,
     random_state: int | None = 0,
     context: Mapping[str, Callable[..., Any]] | None = None,
+    sample: int | None = None,
 ) -> AdditiveModel:
     """Fit an additive ranker from a formula: a sum of curves that can be drawn.
 
@@ -70,6 +71,8 @@ def additive(
         small samples. Above 4,000 rows a random part of so many rows does. None for neither.
     random_state : int
         Seed of the folds; None draws one.
+    sample : int, optional
+        Of a Dask data frame: how many of its rows to fit, in this process.
 
     Returns
     -------
@@ -97,6 +100,7 @@ def additive(
     """
     if random_state is None:
         random_state = drawn_seed()
+    data = in_process(data, sample, random_state, "crank.additive")
     if cv is None and pairs == "auto":
         pairs = 0
     options = AdditiveOptions(
@@ -113,6 +117,7 @@ def additive(
         takes_missing=False,
     )
     asked = {
+        "sample": sample,
         "link": link,
         "smoothing": smoothing,
         "penalty": penalty,

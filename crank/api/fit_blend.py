@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from crank.api.blend_digits import in_few_digits
 from crank.api.blend_members import FittedMember, MemberTask, Skipped
 from crank.api.recipes import EFFORTS, affordable, chosen
-from crank.api.rows import training_rows
+from crank.api.rows import in_process, training_rows
 from crank.api.seeds import drawn_seed
 from crank.checks import one_of, positive, whole
 from crank.criteria import require_distinct
@@ -48,6 +48,7 @@ def blend(
     random_state: int | None = 0,
     n_jobs: int = 1,
     progress: bool | None = None,
+    sample: int | None = None,
 ) -> BlendModel:
     """Blend models of different kinds by the concordance of their held-out scores.
 
@@ -95,6 +96,8 @@ def blend(
         Threads; −1 for one a core.
     progress : bool, optional
         Whether to show a bar; by default on a terminal.
+    sample : int, optional
+        Of a Dask data frame: how many of its rows to fit, in this process.
 
     Returns
     -------
@@ -126,6 +129,7 @@ def blend(
     deadline = None if time_limit is None else time.monotonic() + time_limit
     if random_state is None:
         random_state = drawn_seed()
+    data = in_process(data, sample, random_state, "crank.blend")
     recipes = chosen(members, effort)
     rows = training_rows(
         data,
@@ -181,6 +185,7 @@ def blend(
         number_profile(score),
     )
     asked = {
+        "sample": sample,
         "members": _shown(members),
         "effort": effort,
         "time_limit": time_limit,

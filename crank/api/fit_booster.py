@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from crank.api.rows import training_rows
+from crank.api.rows import in_process, training_rows
 from crank.api.seeds import drawn_seed
 from crank.checks import flag
 from crank.design.interaction import column_sets
@@ -46,6 +46,7 @@ def boost(
     n_jobs: int = 1,
     keep_on_interrupt: bool = False,
     progress: bool | None = None,
+    sample: int | None = None,
 ) -> BoosterModel:
     """Boost small trees on the concordance of all pairs, with LightGBM as the engine.
 
@@ -105,6 +106,8 @@ def boost(
         Whether Ctrl-C ends the search for rounds, or the training, and returns the best so far.
     progress : bool, optional
         Whether to show a bar with the running figure; by default on a terminal.
+    sample : int, optional
+        Of a Dask data frame: how many of its rows to fit, in this process.
 
     Returns
     -------
@@ -121,6 +124,7 @@ def boost(
     require("lightgbm", "lightgbm")
     if random_state is None:
         random_state = drawn_seed()
+    data = in_process(data, sample, random_state, "crank.boost")
     options = BoosterOptions(
         loss=loss,
         kappa=kappa,
@@ -173,6 +177,7 @@ def boost(
         number_profile(fitted.ranker.predict(X)),
     )
     asked = {
+        "sample": sample,
         "loss": loss,
         "kappa": kappa,
         "rounds": rounds,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from crank.api.learners import asked_learner, described
-from crank.api.rows import training_rows
+from crank.api.rows import in_process, training_rows
 from crank.api.seeds import drawn_seed
 from crank.design.monotone import signs
 from crank.fitting.forest import check_learner, fit_forest
@@ -43,6 +43,7 @@ def forest(
     random_state: int | None = 0,
     n_jobs: int = -1,
     progress: bool | None = None,
+    sample: int | None = None,
 ) -> ForestModel:
     """Fit a ranking forest from a formula: many trees on bags of the rows, whose leaves vote.
 
@@ -99,6 +100,8 @@ def forest(
         Threads; −1 for one a core. The forest does not depend on it.
     progress : bool, optional
         Whether to show a bar; by default on a terminal when it takes a while.
+    sample : int, optional
+        Of a Dask data frame: how many of its rows to fit, in this process.
 
     Returns
     -------
@@ -121,6 +124,7 @@ def forest(
     """
     if random_state is None:
         random_state = drawn_seed()
+    data = in_process(data, sample, random_state, "crank.forest")
     options = ForestOptions(
         n_trees=n_trees,
         criterion=criterion,
@@ -169,6 +173,7 @@ def forest(
     )
     training = rows.info(ranks, {}, {})
     asked = asked_learner(splitter, info) | {
+        "sample": sample,
         "weights": weights,
         "groups": groups,
         "subset": subset,

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from crank.api.fit_additive import smoothed
-from crank.api.rows import training_rows
+from crank.api.rows import in_process, training_rows
 from crank.api.seeds import drawn_seed
 from crank.errors import OptionError
 from crank.fitting.columns import check_columns
 from crank.fitting.linear import training_figures
 from crank.fitting.penalty import fit_judged
 from crank.formula import has_smooths, learn_design, learn_response
+from crank.frames.partitioned import is_dask, only_for_dask
 from crank.models.linear import LinearModel
 from crank.rankers.additive import AdditiveOptions
 from crank.rankers.linear import LinearOptions, LinearRanker
@@ -35,6 +36,8 @@ def linear(
     na_action: Literal["drop", "raise"] = "drop",
     context: Mapping[str, Callable[..., Any]] | None = None,
     random_state: int | None = 0,
+    client: Any = None,
+    sample: int | None = None,
 ) -> LinearModel:
     """Fit a linear ranker from a formula: the probabilistic index model.
 
@@ -80,6 +83,11 @@ def linear(
         Functions that the formula may call by name; such a model cannot be saved.
     random_state : int or None
         Deals the rows out to folds; None draws a seed, which the model's call shows.
+    client : distributed.Client, optional
+        Of a Dask data frame, which is fitted where it is, without cross-validation: the cluster;
+        by default the active client.
+    sample : int, optional
+        Of a Dask data frame: how many of its rows to fit, in this process.
 
     Returns
     -------
@@ -119,17 +127,12 @@ def linear(
     if random_state is None:
         random_state = drawn_seed()
     options = LinearOptions(link, penalty, l1_ratio, cv, random_state)
-    rows = training_rows(
-        data,
-        formula,
-        weights=weights,
-        groups=groups,
-        subset=subset,
-        na_action=na_action,
-        context=context,
-        takes_missing=False,
-    )
+    whole = is_dask(data) and sample is None
+    if not whole:
+        only_for_dask(data, client, None)
+        data = in_process(data, sample, random_state, "crank.linear")
     asked = {
+        "sample": sample,
         "link": link,
         "penalty": penalty,
         "l1_ratio": l1_ratio,
@@ -141,6 +144,38 @@ def linear(
         "context": context,
         "random_state": random_state,
     }
+    if whole:
+        from crank.api.cluster import ask, fitted_linear
+
+        wanted, columns = ask(
+            data,
+            formula,
+            weights=weights,
+            groups=groups,
+            subset=subset,
+            na_action=na_action,
+            context=context,
+            takes_missing=False,
+        )
+        learned, ranker, training = fitted_linear(data, wanted, columns, options, client)
+        return LinearModel(
+            formula=wanted.parsed.text,
+            response=learned.response,
+            training=training,
+            call=recorded(linear, "crank.linear", wanted.parsed.text, asked),
+            design=learned.design,
+            ranker=ranker,
+        )
+    rows = training_rows(
+        data,
+        formula,
+        weights=weights,
+        groups=groups,
+        subset=subset,
+        na_action=na_action,
+        context=context,
+        takes_missing=False,
+    )
     call = recorded(linear, "crank.linear", rows.parsed.text, asked)
     if has_smooths(rows.parsed):
         return smoothed(rows, rows.parsed, _smooth_options(options), call)

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.checks import one_of
-from crank.errors import DataError
+from crank.errors import DataError, OptionError
 from crank.formula import ParsedFormula, parse_formula, read_subset
 from crank.frames.alignment import check_aligned
 from crank.frames.fingerprint import data_fingerprint
+from crank.frames.partitioned import is_dask, only_for_dask
 from crank.frames.profile import ColumnProfile, profiles
 from crank.frames.table import Table
 from crank.frames.weights import read_weights
@@ -151,6 +152,31 @@ def training_rows(
     if number is not None:
         check_several(number)
     return TrainingRows(parsed, table, w, number, dropped, gaps)
+
+
+def in_process(data: Any, sample: int | None, seed: int, function: str) -> Any:
+    """Return data as it is, or a sample of a Dask data frame, which these fits do not take whole.
+
+    Parameters
+    ----------
+    data : data frame
+    sample : int or None
+        Rows of the sample.
+    seed : int
+    function : str
+        What is called, for the message.
+    """
+    only_for_dask(data, None, sample)
+    if not is_dask(data):
+        return data
+    if sample is None:
+        raise OptionError(
+            f"{function} cannot be fitted on a Dask data frame as a whole: it needs all rows in "
+            "one process. Fit a sample of them, sample=100_000, or a tree, crank.fit."
+        )
+    from crank.api.cluster import in_memory
+
+    return in_memory(data, sample, [str(name) for name in data.columns], None, seed)
 
 
 def _missing_predictors(

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from crank.cli.engine import add_engine, check_engine, dask_client
 from crank.cli.shared import DATA, add_csv, marks
 from crank.errors import OptionError
 
@@ -172,6 +173,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="read a CSV column as text though it looks like numbers; repeatable",
     )
+    command.add_argument(
+        "--sample", type=int, metavar="ROWS", help="with --engine dask: fit a sample, by any model"
+    )
+    add_engine(command)
     add_csv(command)
     command.add_argument("--quiet", action="store_true", help="do not print the summary")
 
@@ -179,14 +184,19 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Fit a model and write it."""
     from crank.datafiles import check_target, placed, read_frame
-    from crank.files import write_text
 
     if arguments.output is None and arguments.formula is not None:
         raise OptionError("a fit needs -o FILE for its model. Allowed: a path, or - for stdout.")
     check_target(arguments.output or "-")
+    check_engine(arguments)
     options = _options(arguments)
     if "learner" in options:
         _check_saved(options["learner"], options.get("learner_params"))
+    if arguments.sample is not None:
+        options["sample"] = arguments.sample
+    if arguments.engine == "dask":
+        _fit_parts(arguments, options)
+        return
     frame = read_frame(
         arguments.data,
         text=arguments.text,
@@ -209,6 +219,36 @@ def run(arguments: argparse.Namespace) -> None:
             na_action=arguments.na_action,
             **options,
         )
+    _write(arguments, model)
+
+
+def _fit_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> None:
+    """Fit on a Dask cluster, or with Dask in this process."""
+    from crank import api
+    from crank.datafiles.parts import read_parts
+
+    if arguments.formula is None:
+        raise OptionError("--engine dask needs a formula, such as 'y ~ x1 + x2'.")
+    fitted: Callable[..., RankingModel] = getattr(api, OPTIONS[arguments.model][0])
+    if arguments.model == "tree":
+        options.pop("n_jobs", None)
+    with dask_client(arguments.scheduler) as client:
+        if arguments.model in ("tree", "linear"):
+            options["client"] = client
+        model = fitted(
+            read_parts(arguments.data),
+            arguments.formula,
+            weights=arguments.weights,
+            groups=arguments.groups,
+            na_action=arguments.na_action,
+            **options,
+        )
+    _write(arguments, model)
+
+
+def _write(arguments: argparse.Namespace, model: RankingModel) -> None:
+    from crank.files import write_text
+
     write_text(arguments.output, model.to_json() or "")
     if not arguments.quiet:
         beside = sys.stderr if arguments.output == "-" else sys.stdout

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
+from crank.cli.engine import add_engine, check_engine, dask_client
 from crank.cli.shared import DATA, add_reading, marks
+from crank.errors import OptionError
 
 HELP = "score a data file of any size, row by row, in order"
 EXAMPLES = """
@@ -34,6 +37,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="write, as JSON, how many values of each column are missing, unknown or out of the "
         "range of training; - for stdout",
     )
+    add_engine(command)
     add_reading(command)
 
 
@@ -42,6 +46,10 @@ def run(arguments: argparse.Namespace) -> None:
     from crank.datafiles import check_target, format_of
     from crank.scoring import file_scorer, score_file
 
+    check_engine(arguments)
+    if arguments.engine == "dask":
+        _score_parts(arguments)
+        return
     check_target(arguments.output)
     format_of(arguments.output)
     scorer = file_scorer(arguments.model, arguments.type, arguments.unknown)
@@ -55,3 +63,26 @@ def run(arguments: argparse.Namespace) -> None:
         marks=marks(arguments),
         report=arguments.report,
     )
+
+
+def _score_parts(arguments: argparse.Namespace) -> None:
+    """Score a folder of Parquet files, one output for each."""
+    from crank.folders import score_folder
+
+    if arguments.output == "-" or arguments.report is not None:
+        raise OptionError(
+            "--engine dask writes a folder of Parquet files: give it as --output, and no --report."
+        )
+    with dask_client(arguments.scheduler) as client:
+        done, before = score_folder(
+            arguments.model,
+            arguments.data,
+            arguments.output,
+            type=arguments.type,
+            unknown=arguments.unknown,
+            name=arguments.name or arguments.type,
+            keep=arguments.keep,
+            client=client,
+        )
+    there = f", {before} were there already" if before else ""
+    print(f"{done} files scored into {arguments.output}{there}", file=sys.stderr)

@@ -16,6 +16,9 @@ from crank.kernels.cuts import Layer
 from crank.mass import LocalMass
 from crank.ranks import Ranks, rank_levels
 
+SCORED = 2**18
+"""Levels of nodes that are scored at a time."""
+
 
 @dataclass(frozen=True)
 class NodeCounts:
@@ -69,8 +72,20 @@ def counts_of(
 def unit_scores(scores: Scores, ranks: Ranks, nodes: Sequence[NodeCounts]) -> list[FloatArray]:
     """Score a row of weight 1 at each level of each node.
 
-    Criteria score rows with their weight; here each row stands for all of one y in its node.
+    Criteria score rows with their weight; here each row stands for all of one y in its node. Some
+    nodes are scored at a time, so that the client needs little memory.
     """
+    found: list[FloatArray] = []
+    some: list[NodeCounts] = []
+    for node in nodes:
+        if some and sum(len(one.position) for one in some) + len(node.position) > SCORED:
+            found += _unit_scores(scores, ranks, some)
+            some = []
+        some.append(node)
+    return found + _unit_scores(scores, ranks, some)
+
+
+def _unit_scores(scores: Scores, ranks: Ranks, nodes: Sequence[NodeCounts]) -> list[FloatArray]:
     layer = Layer(
         np.concatenate([node.position for node in nodes]),
         edges(np.array([len(node.position) for node in nodes], dtype=np.intp)),

@@ -46,9 +46,11 @@ class Cluster:
         parts = frame[[key[name] for name in columns]].to_delayed()
         return cls(parts, client)
 
-    def gather(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return what the work gives for each partition."""
-        return list(self._run(self._tasks(work, arguments)))
+    def gather(
+        self, work: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """Return what the work gives for each partition; see `keep` for ``each``."""
+        return list(self._run(self._tasks(work, arguments, each)))
 
     def sum(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Add up what the work gives for each partition; results know ``+``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,9 @@ from crank.cluster.units import Units
 from crank.errors import DataError, OptionError
 from crank.frames.table import Table, unknown_column
 from crank.frames.weights import read_weights
+from crank.metrics.figures import figures
+from crank.metrics.inference import figure_concordance
+from crank.rankers.validation import Estimate
 from crank.records.base import ModelRecord
 
 SCORE_LEVELS = 2**8
@@ -77,6 +80,13 @@ def part_augmented(part: pd.DataFrame, model: ModelRecord, unknown: str) -> pd.D
     return part.assign(**new)
 
 
+class Reading(Protocol):
+    """Reads what is to be judged in one partition."""
+
+    def read(self, part: Any) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Return y, score and weight of rows that have all three."""
+
+
 @dataclass(frozen=True)
 class Judge:
     """What is to be judged: a model, its weights' column, how to take unknown levels."""
@@ -115,7 +125,7 @@ class Pair:
         )
 
 
-def count_pair(part: pd.DataFrame, judge: Judge) -> Pair:
+def count_pair(part: Any, judge: Reading) -> Pair:
     """Count the responses and scores of one partition."""
     y, score, w = judge.read(part)
     ends = (np.inf, 0.0) if w is None or not len(w) else (float(w.min()), float(w.max()))
@@ -138,7 +148,7 @@ class Cells:
         return Cells(cell, sums)
 
 
-def count_pair_cells(part: pd.DataFrame, judge: Judge, wanted: Sequence[Any]) -> Any:
+def count_pair_cells(part: Any, judge: Reading, wanted: Sequence[Any]) -> Any:
     """Count the responses and scores of one partition in the parts of cells."""
     y, score, _ = judge.read(part)
     return _Refined(
@@ -155,7 +165,7 @@ class _Refined(list[Any]):
         return _Refined([None if a is None else a + b for a, b in both])
 
 
-def count_table(part: pd.DataFrame, judge: Judge, y: Parts, score: Parts, units: Units) -> Cells:
+def count_table(part: Any, judge: Reading, y: Parts, score: Parts, units: Units) -> Cells:
     """Count the cells of one partition."""
     response, scores, w = judge.read(part)
     cell = y.of(response).astype(np.int64) * len(score.value) + score.of(scores)
@@ -179,11 +189,7 @@ class Counted:
 
 
 def counted_scores(model: ModelRecord, frame: Any, weights: Any, unknown: str) -> Counted:
-    """Count the responses and scores of all partitions.
-
-    Scores of more than 256 values are put into 256 classes of about equal size, responses
-    into 4,096 or more; up to so many, nothing is lost.
-    """
+    """Count the responses and scores of a frame's rows."""
     if weights is not None and not isinstance(weights, str):
         raise OptionError(
             f"weights of a Dask data frame must be a column's name, got {type(weights).__name__}. "
@@ -191,12 +197,21 @@ def counted_scores(model: ModelRecord, frame: Any, weights: Any, unknown: str) -
         )
     others = [v.name for v in model.response.variables] + ([weights] if weights else [])
     read = needed(model, frame, others)
-    cluster, judge = Cluster.of(frame, [str(name) for name in read]), Judge(model, weights, unknown)
+    cluster = Cluster.of(frame, [str(name) for name in read])
+    return counted(cluster, Judge(model, weights, unknown))
+
+
+def counted(cluster: Cluster, judge: Reading) -> Counted:
+    """Count the responses and scores of all partitions.
+
+    Scores of more than 256 values are put into 256 classes of about equal size, responses
+    into 4,096 or more; up to so many, nothing is lost.
+    """
     first: Pair = cluster.sum(count_pair, judge)
     if not first.y.n:
         raise DataError(
-            f"the response {model.response.name!r} is missing in all rows of the data. Evaluation "
-            "needs rows whose response is known."
+            "the response is missing in all rows of the data. Evaluation needs rows whose response "
+            "is known."
         )
 
     def count(wanted: Sequence[Refinement | None]) -> Any:
@@ -209,7 +224,7 @@ def counted_scores(model: ModelRecord, frame: Any, weights: Any, unknown: str) -
         scores = cut(score, SCORE_LEVELS)
         levels = cut(y, min(Y_LEVELS, CELLS // len(scores.value)))
     units = Units()
-    if weights is not None:
+    if first.largest > 0.0:
         units = Units.of((first.smallest, first.largest), False, first.y.n)
     table: Cells = cluster.sum(count_table, judge, levels, scores, units)
     of_y, of_score = np.divmod(table.cell, len(scores.value))
@@ -220,3 +235,16 @@ def counted_scores(model: ModelRecord, frame: Any, weights: Any, unknown: str) -
     return Counted(
         levels.value[of_y], scores.value[of_score], weight, np.maximum(copies, 1.0), first.y.n
     )
+
+
+def table_figures(known: Counted) -> dict[str, Estimate]:
+    """Estimate the figures of trees that the responses allow."""
+    distinct = len(np.unique(known.y))
+    found = {
+        figure.name: figure_concordance(
+            figure, known.y, known.score, weights=known.weight, copies=known.copies
+        )
+        for figure in figures(of_trees=True)
+        if figure.members <= distinct
+    }
+    return {k: Estimate(e.estimate, e.se, e.ci_low, e.ci_high) for k, e in found.items()}

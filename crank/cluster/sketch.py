@@ -22,8 +22,8 @@ FIRST_BITS = 16
 MOST_BITS = 16
 """Bits by which a cell is refined at once."""
 
-ROOM = 2**18
-"""Parts of cells of one column that are counted in one pass, if so many are of use."""
+ROOM = 64
+"""Cells, for each part that is wanted, that may be counted in one pass if that saves another."""
 
 SHARE = 0.5
 """A cell may hold this share of a part; more is refined, to an eighth of it on average."""
@@ -202,7 +202,7 @@ def refinement(cells: Cells, parts: int) -> Refinement | None:
     wanted = np.ceil(np.log2(cells.count[heavy] / allowed)) + 3.0
     by = np.minimum(wanted, MOST_BITS)
     # what room is left saves passes where values are tied or very close together
-    spare = np.floor(np.log2(ROOM / np.exp2(by).sum()))
+    spare = np.floor(np.log2(min(ROOM * parts, 2**18) / np.exp2(by).sum()))
     by = np.minimum(np.minimum(by + max(spare, 0.0), MOST_BITS), bits).astype(np.uint8)
     return Refinement(cells.low[heavy], bits, by)
 

@@ -8,14 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from crank.datafiles.parquet import _arrow, _at_least, _readable, _require, engine
+from crank.datafiles.parquet import _arrow, _at_least, readable, _require, engine
 
 WHAT = "Feather or Arrow"
 
 
 def read_ipc(path: str | Path) -> Any:
     """Read a whole file as a data frame."""
-    with _readable(path, WHAT):
+    with readable(path, WHAT):
         if engine(WHAT) == "pyarrow":
             with _opened(path) as file:
                 return file.read_all()
@@ -26,7 +26,7 @@ def read_ipc(path: str | Path) -> Any:
 
 def ipc_names(path: str | Path) -> tuple[str, ...]:
     """Name the columns of a file."""
-    with _readable(path, WHAT):
+    with readable(path, WHAT):
         if engine(WHAT) == "pyarrow":
             with _opened(path) as file:
                 return tuple(file.schema.names)
@@ -38,7 +38,7 @@ def ipc_names(path: str | Path) -> tuple[str, ...]:
 @contextmanager
 def open_ipc(path: str | Path, names: Sequence[str], rows: int) -> Iterator[Iterator[Any]]:
     """Read some columns of a file as data frames of at most so many rows, in order."""
-    with _readable(path, WHAT):
+    with readable(path, WHAT):
         if engine(WHAT) == "pyarrow":
             with _opened(path) as file:
                 _require(names, file.schema.names)

@@ -26,7 +26,7 @@ def engine(what: str = "Parquet") -> str:
 
 def read_parquet(path: str | Path) -> Any:
     """Read a whole file as a data frame."""
-    with _readable(path):
+    with readable(path):
         if engine() == "pyarrow":
             return _pyarrow_parquet().read_table(str(path))
         import polars as pl
@@ -36,7 +36,7 @@ def read_parquet(path: str | Path) -> Any:
 
 def parquet_names(path: str | Path) -> tuple[str, ...]:
     """Name the columns of a file."""
-    with _readable(path):
+    with readable(path):
         if engine() == "pyarrow":
             return tuple(_pyarrow_parquet().read_schema(str(path)).names)
         import polars as pl
@@ -55,7 +55,7 @@ def open_parquet(
     iterator of data frames, int
         And the number of rows in all.
     """
-    with _readable(path):
+    with readable(path):
         if engine() == "pyarrow":
             with _pyarrow_parquet().ParquetFile(str(path)) as file:
                 _require(names, file.schema_arrow.names)
@@ -89,7 +89,7 @@ def _require(names: Sequence[str], present: Sequence[str]) -> None:
 
 
 @contextmanager
-def _readable(path: str | Path, what: str = "Parquet") -> Iterator[None]:
+def readable(path: str | Path, what: str = "Parquet") -> Iterator[None]:
     """Turn what the packages raise over a broken file into a message."""
     if not Path(path).exists():
         raise FileNotFoundError(2, "No such file or directory", str(path))

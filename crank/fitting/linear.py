@@ -260,7 +260,7 @@ def refined(
         Of `b`, on the last grid but one if that was fine enough.
     """
     vcov, information = sandwich(pairs, b, groups)
-    finest = float(np.ptp(pairs.Z @ b)) / (MOST_BINS - 8)
+    finest = pairs.span(b) / (MOST_BINS - 8)
     while True:
         se = np.maximum(np.sqrt(np.diagonal(vcov)), np.finfo(float).tiny)
         if pairs.width <= finest:
@@ -276,7 +276,7 @@ def refined(
     error = float((np.abs(b - coarse) / se).max()) / FINER**4
     if error > ACCURACY:
         warnings.warn(
-            f"the scores span {np.ptp(pairs.Z @ b):.3g} units of the link, too many for the "
+            f"the scores span {pairs.span(b):.3g} units of the link, too many for the "
             f"largest grid: coefficients are exact to about {error:.0e} standard errors only. A "
             "penalty makes them smaller.",
             stacklevel=2,

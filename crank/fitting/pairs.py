@@ -77,6 +77,10 @@ class Pairs:
         )
         return other
 
+    def span(self, b: Floats) -> float:
+        """Range of the scores."""
+        return float(np.ptp(self.Z @ b))
+
     def score(self, b: Floats) -> Floats:
         """Return the score of the loss with its ridge, without the information."""
         if not self.compiled:

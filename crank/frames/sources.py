@@ -10,6 +10,7 @@ import numpy as np
 
 from crank.errors import DataError, listed
 from crank.frames.columns import Column, from_array, from_narwhals, from_pandas, objects
+from crank.frames.partitioned import is_dask
 
 FEW_VALUES = 2**16
 """Values of a data frame up to which it may be copied as a whole."""
@@ -55,6 +56,12 @@ def _from_pandas(frame: Any) -> Source:
 def _from_narwhals(data: Any) -> Source:
     import narwhals as nw
 
+    if is_dask(data):
+        raise DataError(
+            "a Dask data frame cannot be used here: all its rows would have to come into this "
+            "process. Take some of them, frame.sample(frac=0.01).compute(); fit, linear, predict, "
+            "augment and evaluate take it whole."
+        )
     data = _as_arrow_table(data)
     try:
         frame = nw.from_native(data)
