@@ -52,8 +52,8 @@ def test_coefficients_equal_the_local_ones(
     np.testing.assert_allclose(one.std_error, two.std_error, rtol=1e-4)
     known = frame.dropna()
     np.testing.assert_allclose(here.predict(known), local.predict(known), rtol=1e-4, atol=1e-4)
-    probability = [m.predict(known, "probability") for m in (here, local)]
-    np.testing.assert_allclose(*probability, atol=1e-3)
+    one, two = (m.predict(known, "probability") for m in (here, local))
+    np.testing.assert_allclose(one, two, atol=1e-3)
     for name, figure in local.training.figures.items():
         found = here.training.figures[name]
         assert found.estimate == pytest.approx(figure.estimate, abs=1e-4)
