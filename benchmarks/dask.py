@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-import resource
 import sys
 import time
 from typing import Any, Literal
@@ -73,10 +72,12 @@ def crank_tree(client: Any, frame: Any, prune: Literal["cv"] | None) -> None:
             frame, "y ~ " + " + ".join(NAMES), client=client, prune=prune, max_depth=DEPTH, cv=5
         )
         took, cpu = time.perf_counter() - start, used(client) - cpu
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    import psutil  # comes with distributed
+
+    peak = psutil.Process().memory_info().rss / 2**20
     print(
         f"  crank.fit, prune={prune}: {took:.1f} s, workers {cpu:.1f} CPU-s, "
-        f"{len(watched.passes)} sums, client's peak {peak:.0f} MB, {model.tree.n_leaves} leaves"
+        f"{len(watched.passes)} sums, client {peak:.0f} MB, {model.tree.n_leaves} leaves"
     )
     layers = [p for p in watched.passes if p[0] in ("count_levels", "sum_scores")]
     for name, seconds, sent in layers:
