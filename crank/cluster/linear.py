@@ -8,7 +8,7 @@ sum. Sums of floats depend on partitions in their last digits, and so do coeffic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -97,14 +97,29 @@ def spread_rows(part: LinearPart, b: FloatArray, low: float, width: float, size:
     return binned
 
 
+def at_scores(score: FloatArray, low: float, width: float, seen: FloatArray) -> FloatArray:
+    """Interpolate what the points of a grid see, by cubics, at the score of each row."""
+    place = 1.0 + (score - low) / width
+    first = np.minimum(place.astype(np.intp), len(seen) - 3)
+    f = place - first
+    shares = (
+        -f * (f - 1.0) * (f - 2.0) / 6.0,
+        (f + 1.0) * (f - 1.0) * (f - 2.0) / 2.0,
+        -(f + 1.0) * f * (f - 2.0) / 2.0,
+        (f + 1.0) * f * (f - 1.0) / 6.0,
+    )
+    shape = (-1, *(1,) * (seen.ndim - 1))
+    found = np.zeros((len(score), *seen.shape[1:]))
+    for m, share in enumerate(shares):
+        found += share.reshape(shape) * seen[first - 1 + m]
+    return found
+
+
 def slope_products(
     part: LinearPart, b: FloatArray, low: float, width: float, seen: FloatArray
 ) -> FloatArray:
     """Sum the products of columns, weighted by what each row sees of slopes."""
-    from crank.kernels.compiled_pairs import at_scores
-
-    slopes = np.empty(len(part.Z))
-    at_scores(part.Z @ b, low, width, seen, slopes)
+    slopes = at_scores(part.Z @ b, low, width, seen)
     return np.asarray((part.Z * (slopes * part.weight)[:, None]).T @ part.Z)
 
 
@@ -147,13 +162,8 @@ def influence_products(
     rank, below : ndarray of shape (levels,) and (levels, k)
         The same of y: rank, and sums of columns.
     """
-    from crank.kernels.compiled_pairs import at_scores
-
-    score, k = part.Z @ b, len(b)
-    own = np.empty((k + 1, len(score)))
-    for j in range(k + 1):
-        at_scores(score, low, width, np.ascontiguousarray(seen[:, j]), own[j])
-    found = part.Z * (rank[part.level] - own[0])[:, None] - (below[part.level] - own[1:].T)
+    own = at_scores(part.Z @ b, low, width, seen)
+    found = part.Z * (rank[part.level] - own[:, 0])[:, None] - (below[part.level] - own[:, 1:])
     found *= part.weight[:, None]
     return Products(
         np.asarray(found.T @ found),
@@ -213,6 +223,10 @@ class ClusterPairs:
     def penalised(self) -> bool:
         """Whether the loss has a minimum whatever the columns are."""
         return self.ridge > 0.0
+
+    def on_grid(self, width: float) -> ClusterPairs:
+        """Return the same pairs, to be summed on another grid."""
+        return replace(self, width=width)
 
     def span(self, b: FloatArray) -> float:
         """Range that the scores cannot leave."""
