@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from crank.datafiles.parquet import _arrow, _at_least, readable, _require, engine
+from crank.datafiles.parquet import _arrow, _at_least, _require, engine, readable
 
 WHAT = "Feather or Arrow"
 
