@@ -72,7 +72,7 @@ def crank_tree(client: Any, frame: Any, prune: Literal["cv"] | None) -> None:
             frame, "y ~ " + " + ".join(NAMES), client=client, prune=prune, max_depth=DEPTH, cv=5
         )
         took, cpu = time.perf_counter() - start, used(client) - cpu
-    import psutil  # comes with distributed
+    import psutil  # type: ignore[import-untyped]  # it comes with distributed
 
     peak = psutil.Process().memory_info().rss / 2**20
     print(
