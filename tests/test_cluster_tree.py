@@ -172,7 +172,7 @@ def test_subset_and_weights_and_na_action() -> None:
     options: dict[str, Any] = {"prune": None, "max_depth": 3, "subset": "x < 20 & h != 'L3'"}
     local = crank.fit(frame, "y ~ x + z", **options)
     assert_same_tree(crank.fit(in_parts(frame, 3), "y ~ x + z", **options).tree, local.tree)
-    with pytest.raises(DataError, match=r"partition 0 of 3.*'y' is missing in \d+ of"):
+    with pytest.raises(DataError, match=r"partition [0-2] of 3.*'y' is missing in \d+ of"):
         crank.fit(in_parts(frame, 3), "y ~ x", na_action="raise")
     with pytest.raises(FormulaError, match="mean of all rows"):
         crank.fit(in_parts(frame, 3), "y ~ x", subset="center(x) > 0")
