@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crank.checks import one_of
-from crank.errors import ModelFileError
 from crank.frames.partitioned import is_dask
 from crank.frames.table import Table
 from crank.growing.matrix import FloatArray
-from crank.records.base import DesignedRecord, ModelRecord
-from crank.records.inputs import input_schema
+from crank.models.drawing import DrawnModel
+from crank.models.shipping import ShippedModel
+from crank.records.base import DesignedRecord, ModelRecord, Unknown
 from crank.records.kinds import page_writer, reader
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from crank.judging.diagnose import Diagnosis
     from crank.metrics.figures import Figure
@@ -29,11 +28,9 @@ if TYPE_CHECKING:
     from crank.plugins.base import SplitLearner
     from crank.report.summary import Summary
 
-Unknown = Literal["error", "missing"]
-
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class RankingModel(ModelRecord):
+class RankingModel(DrawnModel, ShippedModel):
     """A fitted ranking model of any kind; never changed once it is made."""
 
     def predict(self, data: Any, type: str = "score", *, unknown: Unknown = "error") -> Any:
@@ -246,92 +243,6 @@ class RankingModel(ModelRecord):
             progress=progress,
         )
 
-    def plot_iroc(
-        self,
-        data: Any,
-        *,
-        weighting: Weighting = "triple",
-        band: bool | None = None,
-        weights: Any = None,
-        unknown: Unknown = "error",
-        random_state: int | None = 0,
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw the IROC curve on new data; see `crank.report.plots.plot_iroc`."""
-        from crank.report.plots import plot_iroc
-
-        return plot_iroc(
-            self,
-            data,
-            weighting=weighting,
-            band=band,
-            weights=weights,
-            unknown=unknown,
-            random_state=random_state,
-            ax=ax,
-        )
-
-    def plot_profile(
-        self,
-        data: Any,
-        *,
-        band: bool = True,
-        weights: Any = None,
-        unknown: Unknown = "error",
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw the AUC at each threshold of y; see `crank.report.plots.plot_profile`."""
-        from crank.report.plots import plot_profile
-
-        return plot_profile(
-            self,
-            data,
-            band=band,
-            weights=weights,
-            unknown=unknown,
-            ax=ax,
-        )
-
-    def plot_importance(
-        self,
-        *,
-        metric: str | Figure | None = None,
-        most: int = 20,
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw the terms' shares; see `crank.report.plots.plot_importance`."""
-        from crank.report.plots import plot_importance
-
-        return plot_importance(
-            self,
-            metric=metric,
-            most=most,
-            ax=ax,
-        )
-
-    def plot_score(
-        self,
-        feature: str,
-        data: Any,
-        *,
-        type: str = "score",
-        rows: int = 40,
-        unknown: Unknown = "error",
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw the score over one feature; see `crank.report.plots.plot_score`."""
-        from crank.report.plots import plot_score
-
-        return plot_score(
-            self,
-            feature,
-            data,
-            type=type,
-            rows=rows,
-            unknown=unknown,
-            ax=ax,
-        )
-
     def report(
         self,
         path: str | Path,
@@ -379,103 +290,6 @@ class RankingModel(ModelRecord):
             title=title,
         )
         return written
-
-    @overload
-    def to_json(self, path: None = None, *, metadata: Mapping[str, Any] | None = None) -> str: ...
-    @overload
-    def to_json(self, path: str | Path, *, metadata: Mapping[str, Any] | None = None) -> None: ...
-
-    def to_json(
-        self, path: str | Path | None = None, *, metadata: Mapping[str, Any] | None = None
-    ) -> str | None:
-        """Write the model as JSON into a file, or return the text (see `crank.load`).
-
-        What its owner says about it, ``metadata=``, is kept by the loaded model.
-        """
-        from crank.export.json import to_json
-
-        return to_json(self, path, metadata=metadata)
-
-    def schema(self) -> dict[str, Any]:
-        """Describe the rows that it takes as a JSON Schema; see `crank.records.inputs`."""
-        return input_schema(self)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Read a model of this class from the text that `to_json` returned."""
-        from crank.models.loading import from_json
-
-        model = from_json(text)
-        if not isinstance(model, cls):
-            raise ModelFileError(
-                f"it is a {type(model).__name__}, not a {cls.__name__}. Use crank.from_json."
-            )
-        return model
-
-    @overload
-    def to_onnx(
-        self,
-        path: None = None,
-        *,
-        form: Literal["columns", "matrix"] = "columns",
-        unknown: Literal["nan", "missing", "error"] = "nan",
-        outputs: Sequence[str] | Mapping[str, str] | None = None,
-        types: Mapping[str, str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> bytes: ...
-    @overload
-    def to_onnx(
-        self,
-        path: str | Path,
-        *,
-        form: Literal["columns", "matrix"] = "columns",
-        unknown: Literal["nan", "missing", "error"] = "nan",
-        outputs: Sequence[str] | Mapping[str, str] | None = None,
-        types: Mapping[str, str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None: ...
-
-    def to_onnx(
-        self,
-        path: str | Path | None = None,
-        *,
-        form: Literal["columns", "matrix"] = "columns",
-        unknown: Literal["nan", "missing", "error"] = "nan",
-        outputs: Sequence[str] | Mapping[str, str] | None = None,
-        types: Mapping[str, str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> bytes | None:
-        """Write the model as ONNX into a file, or return its content; see `crank.export.onnx`."""
-        from crank.export.onnx import to_onnx
-
-        return to_onnx(
-            self,
-            path,
-            form=form,
-            unknown=unknown,
-            outputs=outputs,
-            types=types,
-            metadata=metadata,
-        )
-
-    def to_sql(
-        self,
-        dialect: str = "duckdb",
-        *,
-        table: str | Sequence[str] | None = None,
-        type: str = "score",
-        lineage: bool | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> str:
-        """Write the model as SQL, if its kind has such a form; see `crank.export.sql`.
-
-        With ``lineage=True`` or ``metadata=`` a comment before it says which model it is.
-        """
-        from crank.export.sql.lineage import commented
-
-        wanted = metadata is not None if lineage is None else lineage
-        text: str = reader(self.kind, "sql").to_sql(self, dialect, table=table, type=type)
-        return commented(text, self, metadata or {}) if wanted else text
 
     def __str__(self) -> str:
         text: str = reader(self.kind, "report").text(self)

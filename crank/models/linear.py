@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from crank.errors import DataError, OptionError
 from crank.kernels.links import LINKS
-from crank.models.base import DesignedModel, Unknown
+from crank.models.base import DesignedModel
 from crank.rankers.linear import LinearRanker
+from crank.records.base import Unknown
 from crank.records.linear import LinearRecord
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from crank.checks import whole
 from crank.errors import DataError, OptionError
-from crank.models.base import DesignedModel, Unknown
+from crank.models.base import DesignedModel
 from crank.rankers.tree import TreeRanker
+from crank.records.base import Unknown
 from crank.records.tree import TreeRecord
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from crank.growing.matrix import FloatArray
 from crank.rankers.base import Ranker
 from crank.records.call import Call
 from crank.records.provenance import TrainingInfo
+
+Unknown = Literal["error", "missing"]
+"""What to do with category levels that training did not have."""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
