@@ -34,7 +34,8 @@ class Good(Logistic):
     def prepare(self, data: Any) -> Any:
         return self
 
-    def fit(self, X: Any, label: Any, weight: Any, *, rng: Any, monotone: Any = ()) -> Any:
+    # it promises no directions, so its fit takes none
+    def fit(self, X: Any, label: Any, weight: Any, *, rng: Any) -> Any:  # type: ignore[override]
         found = super().fit(X, label, weight, rng=rng)
         return None if found is None else type(self).rule(**vars_of(found))
 

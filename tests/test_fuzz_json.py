@@ -15,7 +15,7 @@ from crank.export.json.text import fingerprint
 from tests.narrowing import of
 
 LEARNERS = ["stump", "tree", "logistic", "svm", "lightgbm"]
-BYTE_MUTATIONS, FORGERIES = 1100, 1000  # for each learner
+BYTE_MUTATIONS, FORGERIES = 700, 500  # for each learner
 
 
 @pytest.fixture(scope="module")

@@ -45,8 +45,8 @@ def shap_table(model: ModelRecord, data: Any, unknown: str = "error") -> pd.Data
     Examples
     --------
     >>> import crank
-    >>> sample = crank.datasets.regression(200, p=3, random_state=0).frame
-    >>> m = crank.forest(sample, "y ~ .", n_trees=20)
+    >>> sample = crank.datasets.regression(200, random_state=0).frame
+    >>> m = crank.forest(sample, "y ~ x1 + x2 + x3", n_trees=20)
     >>> found = m.shap(sample.head(2))
     >>> found["term"].tolist()
     ['(base)', 'x1', 'x2', 'x3', '(base)', 'x1', 'x2', 'x3']
