@@ -50,11 +50,12 @@ def read_columns(path: Any, expected: Any, **options: Any) -> dict[str, list[Any
 
 @pytest.fixture(params=["pyarrow", "Python"])
 def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Read CSV files by Arrow, and by Python alone."""
+    """Read and write CSV files by Arrow, and by Python alone."""
     if request.param == "pyarrow":
         pytest.importorskip("pyarrow")
     else:
         monkeypatch.setattr("crank.datafiles.csvfile.available", lambda: False)
+        monkeypatch.setattr("crank.datafiles.output.available", lambda: False)
     return str(request.param)
 
 
@@ -292,6 +293,22 @@ def test_csv_reads_back_bit_for_bit(tmp_path: Path, name: str, by: str) -> None:
     back = read_columns(target, {"id": TEXT, "x": NUMBER})
     np.testing.assert_array_equal(back["x"], x)
     assert back["id"][:3] == ["a,b", 'c"d', "\t"]
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_numbers_are_written_as_python_writes_them(tmp_path: Path, by: str, repeats: int) -> None:
+    rng = np.random.default_rng(1)
+    bits = rng.integers(-(2**63), 2**63, 3_000).view(np.float64)
+    edges = [0.0, -0.0, 1e-4, np.nextafter(1e-4, 0), 1e9, 1e16, 5e-324, np.inf, -np.inf, np.nan]
+    scaled = rng.normal(size=3_000) * 10.0 ** rng.integers(-6, 18, 3_000)
+    whole = rng.integers(-(10**6), 10**6, 500).astype(float)
+    values = np.tile(np.concatenate([bits[bits == bits], edges, scaled, whole]), repeats)
+    whole_numbers, single = rng.integers(-(2**62), 2**62, 50), scaled.astype(np.float32)
+    for column in (values, values[:0], whole_numbers, single):
+        with open_output(tmp_path / "x.csv") as out:
+            out.write({"x": column})
+        lines = (tmp_path / "x.csv").read_text().split("\n")
+        assert lines == ["x", *map(repr, column.tolist()), ""]
 
 
 def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path: Path) -> None:

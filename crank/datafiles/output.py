@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, Protocol
@@ -15,13 +16,11 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.datafiles.arrow import available
 from crank.datafiles.formats import create_text, delimiter_of, format_of
 from crank.datafiles.ipc import IpcWriter
 from crank.datafiles.parquet import ParquetWriter, engine
 from crank.files import is_stream, replaced, written
-
-FEW, SAMPLE = 100, 1_000
-"""Of a sample of numbers, so few that differ are written once each."""
 
 
 class Writer(Protocol):
@@ -134,10 +133,28 @@ def _fields(values: Any) -> Sequence[Any]:
 
 
 def _numbers(values: NDArray[Any]) -> list[str]:
-    """Write each number with as many digits as bring it back; the few scores of a tree once."""
-    if len(values) > SAMPLE and len(np.unique(values[:SAMPLE])) < FEW:
-        distinct, place = np.unique(values, return_inverse=True)
-        words: NDArray[np.object_] = np.array([*map(repr, distinct.tolist())], dtype=object)
-        found: list[str] = words[place].tolist()
-        return found
-    return [*map(repr, values.tolist())]
+    """Write each number as Python does, with as many digits as bring it back."""
+    if not available():
+        return [*map(repr, values.tolist())]
+    words: list[str] = _words(values).to_pylist()
+    return words
+
+
+def _words(values: NDArray[Any]) -> Any:
+    """Let Arrow write numbers: the few scores of a tree once each, others where both write alike.
+
+    Arrow begins to write exponents elsewhere and leaves out the ``.0`` of whole numbers.
+    """
+    pyarrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
+    values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+    coded = pyarrow.array(values.view(np.int64)).dictionary_encode()
+    distinct = coded.dictionary.to_numpy().view(values.dtype)
+    if 2 * len(distinct) <= len(values):
+        return pyarrow.array([*map(repr, distinct.tolist())]).take(coded.indices)
+    words = compute.cast(pyarrow.array(values), pyarrow.string())
+    if values.dtype.kind == "f":
+        size = np.abs(values)
+        alike = np.where((size >= 1e-4) & (size < 1e9), size, 0.0) % 1 > 0
+        exact = pyarrow.array([*map(repr, values[~alike].tolist())], pyarrow.string())
+        words = compute.replace_with_mask(words, pyarrow.array(~alike), exact)
+    return words
