@@ -95,7 +95,7 @@ def blend(
     n_jobs : int
         Threads; −1 for one a core.
     progress : bool, optional
-        Whether to show a bar; by default on a terminal.
+        Whether to show a bar; by default on a terminal or in a notebook.
     sample : int, optional
         Of a Dask data frame: how many of its rows to fit, in this process.
 

@@ -105,7 +105,7 @@ def boost(
     keep_on_interrupt : bool
         Whether Ctrl-C ends the search for rounds, or the training, and returns the best so far.
     progress : bool, optional
-        Whether to show a bar with the running figure; by default on a terminal.
+        Whether to show a bar with the running figure; by default on a terminal or in a notebook.
     sample : int, optional
         Of a Dask data frame: how many of its rows to fit, in this process.
 

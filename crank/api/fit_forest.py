@@ -99,7 +99,7 @@ def forest(
     n_jobs : int
         Threads; −1 for one a core. The forest does not depend on it.
     progress : bool, optional
-        Whether to show a bar; by default on a terminal when it takes a while.
+        Whether to show a bar; by default on a terminal or in a notebook when it takes a while.
     sample : int, optional
         Of a Dask data frame: how many of its rows to fit, in this process.
 

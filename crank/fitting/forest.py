@@ -69,7 +69,7 @@ def fit_forest(
     labels : ndarray of shape (n,), optional
         Group of each row, numbered from 0: bags draw whole groups.
     progress : bool, optional
-        By default a bar is shown on a terminal when it takes a while.
+        By default a bar is shown on a terminal or in a notebook when it takes a while.
     """
     criterion, because = forest_criterion(options.criterion, ranks)
     data = TrainingMatrix(X, levels or (0,) * X.shape[1], 1, monotone)

@@ -62,7 +62,7 @@ def permutation_importance(
     random_state : int or None
         Seeds the shuffles.
     progress : bool, optional
-        By default a bar is shown on a terminal when it takes a while.
+        By default a bar is shown on a terminal or in a notebook when it takes a while.
 
     Returns
     -------

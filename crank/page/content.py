@@ -19,15 +19,14 @@ from crank.page.carried import carried
 from crank.page.drawn_tree import drawn_tree
 from crank.page.form import form_fields, standing
 from crank.page.judged import judged
-from crank.page.plain import number, numbers, table
+from crank.page.plain import table
+from crank.page.terms import shown_coefficients, shown_effects
 from crank.records.additive import AdditiveRecord
 from crank.records.base import ModelRecord
 from crank.records.kinds import reader
 from crank.records.linear import LinearRecord
 from crank.records.scored import scored_rows
 from crank.records.tree import TreeRecord
-from crank.report.coefficients import coefficients
-from crank.report.effects import effects
 
 REPEATED = 20_000
 """Rows up to which a diagnosis repeats the fit, and to which a distilled tree is fitted."""
@@ -92,15 +91,14 @@ def _model(
     if rows is not None and scored is not None:
         found["judged"] = judged(model, scored, rows, unknown, by_leaf=by_leaf)
         found["judged"]["n"] = len(scored.y)
+        found["diagnosis"] = _diagnosis(model, data, weights, unknown)
     if isinstance(model, TreeRecord):
         found["tree"] = drawn_tree(model, rows, unknown)
         found["leaves"] = table(report.tidy(model))
-        if data is not None:
-            found["diagnosis"] = _diagnosis(model, data, weights, unknown)
     elif isinstance(model, LinearRecord):
-        found["coefficients"] = _coefficients(model)
+        found["coefficients"] = shown_coefficients(model)
         if isinstance(model, AdditiveRecord):
-            found["effects"] = _effects(model)
+            found["effects"] = shown_effects(model)
     else:
         members = report.tidy(model).head(MOST_MEMBERS)
         found["members"] = table(members)
@@ -109,64 +107,24 @@ def _model(
     return found
 
 
-def _diagnosis(model: TreeRecord, data: Any, weights: Any, unknown: str) -> dict[str, Any]:
+def _diagnosis(model: ModelRecord, data: Any, weights: Any, unknown: str) -> dict[str, Any]:
+    """Ask whether one order serves: of trees by repeating the fit, of others by their scores.
+
+    The rows of a page are new to the model, so its scores need no second fit; the rankers made for
+    one threshold are fitted to these rows, and judged on folds without them.
+    """
     rows = Table.read(data).n_rows
     if rows > REPEATED:
         return {"verdict": f"Not asked: {rows} rows are many to repeat the fit on. Use diagnose()."}
+    refit = None if isinstance(model, TreeRecord) else lambda *_: model
     try:
-        found = diagnose(model, data, weights=weights, unknown=unknown, progress=False)
+        found = diagnose(
+            model, data, refit=refit, weights=weights, unknown=unknown, progress=False
+        )
     except CrankError as cause:
         return {"verdict": f"Not asked: {cause}"}
     shown = found.table.drop(columns=["finer", "se_finer", "gain_model", "se_model"])
     return {"verdict": found.verdict, "table": table(shown), "folds": found.folds}
-
-
-def _coefficients(model: LinearRecord) -> dict[str, Any]:
-    """Tabulate coefficients, and draw them per standard deviation of their columns."""
-    found = coefficients(model, 0.05)
-    spread = model.ranker.spread
-    plot = [
-        {"term": str(term), "y": number(b * s), "low": number(low * s), "high": number(high * s)}
-        for term, b, low, high, s in zip(
-            found["term"], found["estimate"], found["ci_low"], found["ci_high"], spread, strict=True
-        )
-    ]
-    return {"table": table(found), "plot": plot}
-
-
-def _effects(model: AdditiveRecord) -> list[dict[str, Any]]:
-    """Describe the curves and levels of an additive model; surfaces are left to dependence."""
-    found = []
-    for one in effects(model):
-        if one.part.shape == "surface" or (one.by is not None and not isinstance(one.by, tuple)):
-            continue
-        levels = isinstance(one.x, tuple)
-        shared = {
-            "term": one.part.name,
-            "x": list(map(str, one.x)) if levels else numbers(one.x),
-        }
-        if one.by is None:
-            lines = [{"name": "", "y": one.value, "se": one.se}]
-        else:
-            lines = [
-                {"name": str(level), "y": one.value[:, k], "se": one.se[:, k]}
-                for k, level in enumerate(one.by)
-            ]
-        found.append(
-            shared
-            | {
-                "lines": [
-                    {
-                        "name": line["name"],
-                        "y": numbers(line["y"]),
-                        "low": numbers(np.asarray(line["y"]) - 1.96 * np.asarray(line["se"])),
-                        "high": numbers(np.asarray(line["y"]) + 1.96 * np.asarray(line["se"])),
-                    }
-                    for line in lines
-                ]
-            }
-        )
-    return found
 
 
 def _distilled(model: ModelRecord, rows: Table, unknown: Any) -> dict[str, Any]:

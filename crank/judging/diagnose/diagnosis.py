@@ -146,7 +146,7 @@ def diagnose(
     random_state : int or None
         Seeds the folds.
     progress : bool, optional
-        By default a bar is shown on a terminal when it takes a while.
+        By default a bar is shown on a terminal or in a notebook when it takes a while.
 
     Returns
     -------

@@ -154,3 +154,20 @@ function countChart(counts, edges, response) {
     svg("text", { class: "label", x: width / 2, y: height - 2, "text-anchor": "middle" }, `tenths of ${clipped(response, 24)}, ${rowsText(total)}`));
   return el("figure", {}, root);
 }
+
+// A surface over two columns as a heat map; pale cells cannot be told from zero.
+function heatChart({ x, by, cells, apart, names }, options) {
+  const all = cells.flat(), top = Math.max(...all.map(Math.abs)) || 1;
+  const halves = (places) => [(places[0] * 3 - places[1]) / 2, (places[places.length - 1] * 3 - places[places.length - 2]) / 2];
+  const { root, sx, sy } = frame({ ...options, x: halves(x), y: halves(by), xlabel: names[0], ylabel: names[1] });
+  const wide = sx(x[1]) - sx(x[0]), tall = sy(by[0]) - sy(by[1]);
+  x.forEach((across, i) => by.forEach((up, k) => {
+    const value = cells[i][k], part = `${(100 * Math.abs(value)) / top}%`;
+    root.append(svg("rect", { class: `cell${value < 0 ? " below" : ""}${apart[i][k] === "1" ? "" : " pale"}`, style: `--part: ${part}`,
+      x: sx(across) - wide / 2, y: sy(up) - tall / 2, width: wide + 0.4, height: tall + 0.4 },
+    svg("title", {}, `${names[0]} ${shortNumber(across)}, ${names[1]} ${shortNumber(up)}: ${shortNumber(value)}`)));
+  }));
+  const key = (kind, text) => el("li", {}, el("span", { class: `key block ${kind}`, "aria-hidden": "true" }), text);
+  const low = Math.min(...all), high = Math.max(...all);
+  return el("figure", {}, root, el("ul", { class: "legend" }, low < 0 ? key("below", `down to ${shortNumber(low)}`) : null, high > 0 ? key("", `up to ${shortNumber(high)}`) : null));
+}

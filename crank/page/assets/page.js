@@ -64,6 +64,7 @@ function effectsCard(model) {
   if (!model.effects || !model.effects.length) return null;
   return el("div", { class: "grid-of-charts" }, model.effects.map((part) => {
     const options = { width: 320, height: 210, xlabel: part.term, ylabel: "part of the score", label: `What ${part.term} adds to the score`, level: 0 };
+    if (part.cells) return heatChart(part, { ...options, height: 250 });
     if (typeof part.x[0] !== "string") return lineChart(part.lines.map((line) => ({ ...line, x: part.x })), options);
     return pointChart(part.lines.map((line) => ({ name: line.name, points: line.y.map((y, k) => ({ x: k, y, low: line.low[k], high: line.high[k] })) })), { ...options, levels: part.x });
   }));
@@ -112,7 +113,7 @@ function drawPage(about) {
   models.forEach((model, k) => {
     const own = models.length > 1 ? ` of ${model.name}` : "";
     if (views[k]) section(`Tree${own}`, [views[k].view], `Boxes show the split that leads to them, training rows and the median of ${model.response}; the strip is their mean rank. Choose a node for its rule; arrow keys walk, + and − open and close.`);
-    if (model.effects) section(`Effects${own}`, [effectsCard(model)], "What each term adds to the score, with pointwise 95% bands.");
+    if (model.effects) section(`Effects${own}`, [effectsCard(model)], "What each term adds to the score, with pointwise 95% bands; pairs of columns as heat maps, pale where the interval holds zero.");
     if (model.coefficients) section(`Coefficients${own}`, [coefficientsCard(model)]);
     if (model.members) section(`Members${own}`, [el("details", {}, el("summary", {}, `${model.members.rows.length} members`), sortedTable(model.members, `Members of ${model.name}`))]);
     if (model.distilled) section(`As one tree${own}`, [paragraph(model.distilled.note), model.distilled.tree ? treeView(model.distilled.tree).view : null]);
