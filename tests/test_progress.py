@@ -97,7 +97,8 @@ def test_ipython_in_a_terminal_has_the_terminals_bar(
     monkeypatch: pytest.MonkeyPatch, cell: Cell
 ) -> None:
     sys.modules["IPython"].get_ipython = SimpleNamespace  # type: ignore[attr-defined]
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    out = Terminal()
+    monkeypatch.setattr(sys, "stderr", out)
     list(track(range(3), 3, "folds", patience=0.0))
     assert cell.shown == []
-    assert "3/3" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert "3/3" in out.getvalue()

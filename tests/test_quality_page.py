@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from benchmarks.quality import page as written
+from benchmarks.quality.choices import CHOICES, filled, measured
 from benchmarks.quality.comparing import Study
 from benchmarks.quality.sets import split
-from benchmarks.quality.study import METHODS, Result, append, plan, read, run
+from benchmarks.quality.study import METHODS, RESULTS, Result, append, plan, read, run
 
 FIGURES = {
     ("Auto", 0): {"crank blend": 0.90, "LightGBM on y": 0.88, "EBM on ranks": 0.89},
@@ -108,3 +109,23 @@ def test_a_split_is_disjoint_and_knows_no_level_of_the_test_rows_alone() -> None
     assert set(test["g"]) <= set(train["g"])
     again, _ = split(frame, 0)
     assert again.equals(train)
+
+
+def test_the_choices_show_what_was_measured() -> None:
+    pair = {"crank tree, kendall": (0.80, 0.70), "crank tree, kendall, logistic": (0.83, 0.71)}
+    found = [
+        Result(name, 0, method, figure, figure + 0.1, 1.0, 2.0, 200, 100)
+        for method, figures in pair.items()
+        for name, figure in zip(("Auto", "diabetes"), figures, strict=True)
+    ]
+    tables = measured(found)
+    assert tables["learners"][2] == "| `stump` | 0.750 |  | 0.850 | 2 |"
+    # R: t.test(c(.03, .01))$conf.int gives -0.107 0.147
+    assert "| `logistic` | 0.770 | +0.020 (-0.107 to +0.147) | 0.870 | 2 |" in tables["learners"]
+    assert tables["rankers"] == ["Not measured yet."]
+
+
+def test_the_page_of_choices_is_up_to_date() -> None:
+    text = CHOICES.read_text(encoding="utf-8")
+    fresh = filled(text, measured(read(RESULTS)))
+    assert text == fresh, "run python -m benchmarks.quality --page"

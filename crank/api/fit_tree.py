@@ -106,7 +106,7 @@ def fit(
     n_jobs : int
         Threads; −1 for one a core.
     progress : bool, optional
-        Whether to show a bar; by default on a terminal or in a notebook when cross-validation takes a while.
+        Whether to show a bar; by default on a terminal or in a notebook when folds take a while.
     client : distributed.Client, optional
         Of a Dask data frame: where to fit; by default the active client, else Dask's scheduler.
     sample : int, optional

@@ -117,7 +117,7 @@ def fit_tree(
         Whether the pruning path shall know the training figures of the order by rank, which take
         a while to count on large data.
     progress : bool, optional
-        By default a bar is shown on a terminal or in a notebook when cross-validation takes a while.
+        By default a bar is shown on a terminal or in a notebook when folds take a while.
     """
     criterion, because = choose_criterion(options.criterion, ranks)
     figure = criterion.figure_for(ranks)

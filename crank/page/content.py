@@ -118,9 +118,7 @@ def _diagnosis(model: ModelRecord, data: Any, weights: Any, unknown: str) -> dic
         return {"verdict": f"Not asked: {rows} rows are many to repeat the fit on. Use diagnose()."}
     refit = None if isinstance(model, TreeRecord) else lambda *_: model
     try:
-        found = diagnose(
-            model, data, refit=refit, weights=weights, unknown=unknown, progress=False
-        )
+        found = diagnose(model, data, refit=refit, weights=weights, unknown=unknown, progress=False)
     except CrankError as cause:
         return {"verdict": f"Not asked: {cause}"}
     shown = found.table.drop(columns=["finer", "se_finer", "gain_model", "se_model"])

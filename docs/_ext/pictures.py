@@ -1,4 +1,4 @@
-"""The pictures of the pages: drawn from data that crank brings along, when the docs are built.
+"""The pictures of the pages: drawn when the docs are built, from the data that the pages speak of.
 
 ``python docs/_ext/pictures.py`` draws all of them again; a build draws those that are missing.
 """
@@ -14,6 +14,11 @@ FOLDER = Path(__file__).parents[1] / "img"
 
 def drawings() -> dict[str, Callable[[], Any]]:
     """Name every picture, and what draws it."""
+    return {**plots(), **cases()}
+
+
+def plots() -> dict[str, Callable[[], Any]]:
+    """Name the pictures of plots, from data that crank brings along."""
     from functools import cache
 
     import crank
@@ -56,6 +61,40 @@ def drawings() -> dict[str, Callable[[], Any]]:
     }
 
 
+def cases() -> dict[str, Callable[[], Any]]:
+    """Name the pictures of the case studies, drawn from the models of their pages."""
+
+    def concrete() -> Any:
+        names = run("cases/concrete.md", stop=">>> careless")
+        return names["rankers"]["additive"](names["data"]).plot_effects()
+
+    def visits() -> Any:
+        from crank.report.plots import plot_iroc
+
+        names = run("cases/visits.md", stop=">>> {n: float")
+        chosen = {name: names["models"][name] for name in ("conditions", "additive")}
+        return plot_iroc(chosen, names["test"])
+
+    def smoking() -> Any:
+        names = run("cases/smoking.md", stop=">>> for name, m")
+        return names["models"]["tree"].plot_leaves(names["stopped"])
+
+    return {"concrete": concrete, "visits": visits, "smoking": smoking}
+
+
+def run(page: str, stop: str) -> dict[str, Any]:
+    """Run the examples of a page up to one of them; return the names that they made."""
+    import doctest
+    import re
+
+    text = (FOLDER.parent / page).read_text(encoding="utf-8")
+    blocks = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    names: dict[str, Any] = {}
+    for example in doctest.DocTestParser().get_examples(blocks.partition(stop)[0]):
+        exec(compile(example.source, page, "exec"), names)
+    return names
+
+
 def draw(missing_only: bool) -> None:
     """Draw the pictures; the same data give the same files."""
     import matplotlib
@@ -65,7 +104,7 @@ def draw(missing_only: bool) -> None:
 
     FOLDER.mkdir(exist_ok=True)
     names = {"tree", "iroc", "profile", "pruning", "leaves", "calibration", "importance"}
-    names |= {"score", "diagnosis", "effects", "path"}
+    names |= {"score", "diagnosis", "effects", "path", "concrete", "visits", "smoking"}
     if missing_only and all((FOLDER / f"{name}.svg").exists() for name in names):
         return
     for name, make in drawings().items():
