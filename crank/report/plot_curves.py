@@ -14,6 +14,7 @@ from crank.records.kinds import reader
 from crank.records.scored import scored
 from crank.report.plot_style import ACCENT, CYCLE, MUTED, SECOND, axes, folded, shortened, unframed
 from crank.report.tables import pruning_table
+from crank.report.text import leaves_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -270,15 +271,15 @@ def plot_pruning(model: TreeRecord, *, ax: Axes | None = None) -> Axes:
         ax.axhline(limit, color=ACCENT, lw=0.9, ls=":", label="one se below the best")
         ring: dict[str, Any] = {"ls": "none", "mfc": "none", "mec": SECOND, "mew": 1.6}
         both = best == small
-        name = f"best{' and 1-se' * both}: {_leaves(leaves[best])}"
+        name = f"best{' and 1-se' * both}: {leaves_text(leaves[best])}"
         ax.plot(leaves[best], held[best], marker="o", ms=9, label=name, **ring)
         if not both:
-            name = f"1-se: {_leaves(leaves[small])}"
+            name = f"1-se: {leaves_text(leaves[small])}"
             ax.plot(leaves[small], held[small], marker="s", ms=9, label=name, **ring)
         shown += [held - se, held + se]
     size = model.tree.n_leaves
     ax.axvline(
-        size, color=SECOND, lw=0.8, alpha=0.5, zorder=0, label=f"this model: {_leaves(size)}"
+        size, color=SECOND, lw=0.8, alpha=0.5, zorder=0, label=f"this model: {leaves_text(size)}"
     )
     if leaves.max() > 16:
         ax.set_xscale("log", base=2)
@@ -289,7 +290,3 @@ def plot_pruning(model: TreeRecord, *, ax: Axes | None = None) -> Axes:
     ax.legend(loc="best", edgecolor="none", framealpha=0.9, fontsize="small")
     unframed(ax)
     return ax
-
-
-def _leaves(n: int) -> str:
-    return f"{n} {'leaf' if n == 1 else 'leaves'}"

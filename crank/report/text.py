@@ -180,3 +180,14 @@ def path_table(model: TreeRecord, X: FloatArray) -> pd.DataFrame:
         )
     names = ["node", "condition", "side", "n", "y_median", "quantile", "best", "worst"]
     return pd.DataFrame(rows, columns=names)
+
+
+def leaves_text(n: int) -> str:
+    """Count leaves in words.
+
+    Examples
+    --------
+    >>> leaves_text(1), leaves_text(8)
+    ('1 leaf', '8 leaves')
+    """
+    return f"{n} {'leaf' if n == 1 else 'leaves'}"

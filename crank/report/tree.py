@@ -18,7 +18,7 @@ from crank.report.tables import (
     leaf_table,
     pruning_table,
 )
-from crank.report.text import tree_text
+from crank.report.text import leaves_text, tree_text
 
 tidy = leaf_table
 glance = glance_table
@@ -92,8 +92,8 @@ def tree_lines(model: TreeRecord) -> tuple[str, ...]:
         f"criterion  {model.criterion} ({get_criterion(model.criterion).description})"
         + (f": {model.ranker.because}" if model.ranker.because else ""),
         f"learner    {learner_text(model)}",
-        f"size       {tree.n_leaves} leaves, depth {depth} "
-        f"(grown: {model.pruning.tree.n_leaves} leaves, depth {tree.depth})",
+        f"size       {leaves_text(tree.n_leaves)}, depth {depth} "
+        f"(grown: {leaves_text(model.pruning.tree.n_leaves)}, depth {tree.depth})",
         f"pruned     {model.pruned_by}",
         f"order      {order}",
     )
