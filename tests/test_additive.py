@@ -404,6 +404,7 @@ def test_bad_options_are_refused(options: dict[str, Any]) -> None:
 # Tests and bands ----------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 def test_tests_hold_their_level() -> None:
     smooth_p, bent_p = [], []
     for seed in range(100):
@@ -456,6 +457,7 @@ def test_effects_sum_to_the_score() -> None:
         m.effects("q")
 
 
+@pytest.mark.no_cover
 def test_bands_cover() -> None:
     inside = []
     for seed in range(20):
@@ -591,6 +593,7 @@ def test_estimator_is_the_model() -> None:
     assert crank.RankingAdditive(random_state=None, smoothing=0.1).fit(X, y).ranker_ is not None
 
 
+@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore")
 def test_estimator_passes_the_checks_of_scikit_learn() -> None:
     from sklearn.utils.estimator_checks import check_estimator

@@ -393,6 +393,7 @@ CHECKS = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_scikit_learn_accepts_the_estimator(estimator: Any, check: Any) -> None:
     if "sample_weight_equivalence" in check.func.__name__:

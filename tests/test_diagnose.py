@@ -35,6 +35,7 @@ def test_says_so_where_no_order_serves(seed: int) -> None:
     assert conflicts.min() < 0.3 < 0.7 < conflicts.max()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "draw",

@@ -29,6 +29,7 @@ def examples_of(text: str) -> str:
     return "\n\n".join(re.sub(r"\n(?=\n(?!>>>|\n|\Z))", "\n<BLANKLINE>", b) for b in blocks)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples_print_what_the_page_shows(
     page: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -28,6 +28,7 @@ CHECKS = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_scikit_learns_own_checks(estimator: crank.RankingTree, check: Callable[..., Any]) -> None:

@@ -93,6 +93,7 @@ def test_a_loaded_model_is_the_model(toy: pd.DataFrame, learner: str, formula: s
     pd.testing.assert_frame_equal(back.importance(), m.importance())
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("prune", ["cv", "1se", None])
 @pytest.mark.parametrize("leaf_order", ["oriented", "rank"])
 def test_a_loaded_model_prunes_further_and_stays_the_same(
@@ -561,6 +562,7 @@ def test_the_schema_uses_only_what_the_checker_knows() -> None:
         assert set(keywords(schema)) <= KEYWORDS
 
 
+@pytest.mark.no_cover
 def test_the_shipped_schema_is_json_schema_and_agrees_with_the_checker(
     small: TreeModel, toy: pd.DataFrame
 ) -> None:

@@ -20,6 +20,8 @@ from crank.plugins.trees import TreesRule
 from crank.serve import Scorer
 from tests.narrowing import of, present
 
+pytestmark = pytest.mark.no_cover
+
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "stump": ("stump", {}),
     "tree": ("tree", {}),

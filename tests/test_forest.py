@@ -461,6 +461,7 @@ CHECKS = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:

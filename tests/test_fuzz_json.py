@@ -14,6 +14,8 @@ from crank.export.json.rules import difference
 from crank.export.json.text import fingerprint
 from tests.narrowing import of
 
+pytestmark = pytest.mark.no_cover
+
 LEARNERS = ["stump", "tree", "logistic", "svm", "lightgbm"]
 BYTE_MUTATIONS, FORGERIES = 700, 500  # for each learner
 

@@ -115,6 +115,7 @@ def test_the_grid_is_as_good_as_all_pairs(
     np.testing.assert_allclose(on_grid.vcov, exact.vcov, rtol=1e-6)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("penalty", "ratio"), [(0.0, 0.0), (0.01, 0.0), (0.01, 0.5)])
 @pytest.mark.parametrize("clusters", [None, 300])
 def test_compiled_passes_are_as_good_as_all_pairs(
@@ -613,6 +614,7 @@ def test_the_schema_is_one_and_holds(model: crank.LinearModel) -> None:
     jsonschema.Draft202012Validator(file_schema("linear")).validate(json.loads(model.to_json()))
 
 
+@pytest.mark.no_cover
 def test_forged_files_are_refused_or_mean_what_they_say(
     model: crank.LinearModel, toy: pd.DataFrame
 ) -> None:
@@ -695,6 +697,7 @@ CHECKS = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_scikit_learns_own_checks(

@@ -9,6 +9,8 @@ import pytest
 import crank
 from crank.metrics.figures import KENDALL
 
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.fixture(scope="module")
 def million() -> Any:

@@ -13,6 +13,8 @@ import pytest
 
 import crank
 
+pytestmark = pytest.mark.no_cover
+
 EXAMPLE = Path(__file__).parents[1] / "examples" / "node-scoring"
 QUIET = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
 IMPATIENT = ["--fetch-retries=0", "--fetch-timeout=60000"]

@@ -22,9 +22,8 @@ ABSENT = [
     }.items()
     if not there
 ]
-pytestmark = pytest.mark.skipif(
-    bool(ABSENT), reason=f"not installed: {', '.join(ABSENT)} (Debian: chromium, chromium-driver)"
-)
+missing = f"not installed: {', '.join(ABSENT)} (Debian: chromium, chromium-driver)"
+pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(bool(ABSENT), reason=missing)]
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),

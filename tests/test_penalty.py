@@ -145,6 +145,7 @@ def test_folds_choose_a_penalty_and_judge_the_choice() -> None:
     assert np.count_nonzero(simple.coef) < 12
 
 
+@pytest.mark.no_cover
 def test_noise_is_not_made_to_look_good() -> None:
     """Figures of a choice among forty lassos, of a response that no column has to do with."""
     rng = np.random.default_rng(1)

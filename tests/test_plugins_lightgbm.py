@@ -31,6 +31,7 @@ def fit(learner: LightGBM, X: np.ndarray, label: np.ndarray, weight: np.ndarray)
     return present(learner.fit(X, label, weight, rng=np.random.default_rng(0)))
 
 
+@pytest.mark.no_cover
 def test_lightgbm_keeps_the_contract() -> None:
     check_learner(LightGBM(n_estimators=20))
 

@@ -62,6 +62,7 @@ def fit(
     return SklearnLearner(estimator).fit(X, label, weight, rng=np.random.default_rng(seed))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -31,6 +31,7 @@ def fit(
     return rule
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("learner", [SupportVector(), SupportVector(C=20.0, gamma=0.5)])
 def test_kernel_machines_keep_the_contract(learner: Any) -> None:
     check_learner(learner)

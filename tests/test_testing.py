@@ -227,6 +227,7 @@ CLASSIFIERS = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: type(e).__name__)
 def test_scikit_learns_classifiers_raise_no_false_alarm(
     estimator: Any, monkeypatch: pytest.MonkeyPatch

@@ -147,6 +147,7 @@ def test_a_choice_on_few_rows_is_made_by_trees_that_have_not_seen_the_fold(sampl
         assert judged.tolist() == [j != k for j in range(3)]
 
 
+@pytest.mark.no_cover
 def test_labels_do_not_leak_into_the_held_out_figure() -> None:
     # y is noise, so a deep tree memorises it: any leak would lift the held-out figure off 1/2
     rng = np.random.default_rng(1)
@@ -160,6 +161,7 @@ def test_labels_do_not_leak_into_the_held_out_figure() -> None:
     assert abs(present(fitted.validation).estimate[0] - 0.5) < 0.03
 
 
+@pytest.mark.no_cover
 def test_the_figure_of_pure_noise_is_a_half_though_the_best_subtree_is_chosen() -> None:
     estimates, best = [], []
     options = TreeOptions(criterion="kendall", max_depth=3)
