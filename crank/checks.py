@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from crank.errors import OptionError, did_you_mean, listed
 
 T = TypeVar("T")
+RandomState: TypeAlias = int | np.random.Generator | None
 
 
 def one_of(option: str, value: T, allowed: Collection[object], *, of: object = None) -> T:
@@ -59,8 +60,7 @@ def whole(
         ...
     crank.errors.OptionError: max_depth=0 is not allowed. Allowed: an integer from 1 to 50.
     """
-    integer = isinstance(value, Integral) and not isinstance(value, bool)
-    if not integer or int(value) < least or (most is not None and int(value) > most):
+    if not _is_integer(value) or int(value) < least or (most is not None and int(value) > most):
         bounds = f"from {least}" + (f" to {most}" if most is not None else " up")
         text = f"{_refused(option, value, of)} Allowed: an integer {bounds}. {remedy}"
         raise OptionError(text.rstrip())
@@ -94,10 +94,51 @@ def flag(option: str, value: Any, *, of: object = None) -> bool:
     return bool(value)
 
 
+def check_alpha(alpha: Any) -> float:
+    """Return one minus a confidence level.
+
+    Examples
+    --------
+    >>> check_alpha(95)
+    Traceback (most recent call last):
+        ...
+    crank.errors.OptionError: alpha=95 is not allowed. Allowed: a number between 0 and 1. \
+It is one minus the confidence level: 0.05 for 95%.
+    """
+    if not _is_number(alpha) or not 0.0 < float(alpha) < 1.0:
+        raise OptionError(
+            f"{_refused('alpha', alpha, None)} Allowed: a number between 0 and 1. "
+            "It is one minus the confidence level: 0.05 for 95%."
+        )
+    return float(alpha)
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """Turn a seed into a generator; a generator passes through and moves on.
+
+    Examples
+    --------
+    >>> int(generator(1).integers(100)) == int(generator(1).integers(100))
+    True
+    """
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if not _is_integer(random_state) or random_state < 0:
+        raise OptionError(
+            f"{_refused('random_state', random_state, None)} "
+            "Allowed: an integer from 0 up, a numpy.random.Generator or None."
+        )
+    return np.random.default_rng(int(random_state))
+
+
 def _refused(option: str, value: object, of: object) -> str:
     if of is None:
         return f"{option}={value!r} is not allowed."
     return f"{option} of {type(of).__name__} is {value!r}."
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _is_number(value: Any) -> bool:

@@ -17,6 +17,9 @@ def pytest_configure(config: pytest.Config) -> None:
     Hypothesis draws the same examples every time; ``--hypothesis-seed=1`` tries others. Tests are
     shuffled, but the global generators are not seeded: code that draws from them shall be found.
     """
+    config.addinivalue_line(
+        "markers", "compiled: compiled code against NumPy; `make test` runs these first, untraced"
+    )
     settings.register_profile(
         "crank",
         deadline=None,

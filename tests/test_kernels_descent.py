@@ -92,6 +92,7 @@ def layouts(X: np.ndarray) -> Any:
     return X, np.asfortranarray(X), strided, frozen
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("levels", [0, 5])
 @pytest.mark.parametrize("seed", range(3))
@@ -108,6 +109,7 @@ def test_every_descent_finds_the_leaves_of_a_naive_walk(seed: int, levels: int, 
         assert nodes.route(rows[:9]).tolist() == wanted[0][:9]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("levels", [0, 5])
 @pytest.mark.parametrize("votes", [False, True])

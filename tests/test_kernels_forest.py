@@ -85,6 +85,7 @@ def assert_same(a: BagTree, b: BagTree) -> None:
     assert np.allclose(a.gain, b.gain, rtol=1e-12)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("weight", [False, True])
 @pytest.mark.parametrize("name", ["spearman", "kendall", "crank", "iauc"])
 def test_compiled_tree_is_the_numpy_tree(name: str, weight: bool) -> None:

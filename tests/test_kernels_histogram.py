@@ -93,6 +93,7 @@ def assert_same(a: Tree, b: Tree) -> None:
             assert m.gains.get(name, 0.0) == expected
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("criterion", sorted(CRITERIA))
@@ -265,6 +266,7 @@ def test_folds_share_the_bins_of_the_whole_sample() -> None:
     assert_same(tree, grow(data, fold, Exact(), criterion, **options))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("weighted", [False, True])
 def test_compiled_passes_agree_with_numpys(weighted: bool) -> None:
     rng = np.random.default_rng(13)
@@ -398,6 +400,7 @@ class Memory:
             tracemalloc.stop()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -430,6 +433,7 @@ def test_threads_end_with_the_fit() -> None:
     assert not set(threading.enumerate()) - before
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("objective", ["sum", "variance"])
 def test_blocks_of_rows_counted_apart_choose_the_same_cuts(

@@ -65,6 +65,7 @@ def test_group_sums_are_floats_even_of_no_values() -> None:
     assert group_sums(np.array([1]), np.array([2**52]), 2).dtype == np.float64
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("distinct", [1, 3, 40, 5000])
 def test_the_compiled_sums_equal_the_sums_in_numpy(
     monkeypatch: pytest.MonkeyPatch, distinct: int

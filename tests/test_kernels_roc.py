@@ -90,6 +90,7 @@ def adversarial(name: str, n: int) -> RocFamily:
     return family(y, score, weight)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["u-shaped", "reversed", "one tied y", "swinging weights"])
 def test_both_kernels_agree_on_adversarial_orders(name: str) -> None:
     curves = adversarial(name, 2000)

@@ -45,6 +45,7 @@ def test_ranks_are_exact_to_a_thousandth_at_any_spread(shape: str, spread: float
         assert np.abs(found_slopes - slopes).max() < 2 * THOUSANDTH
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("n", [30_000, 300_000])
 def test_ranks_are_as_exact_on_many_rows(n: int) -> None:
     values = np.array([-0.31, 0.0, 1.1, 2.05, 9.7])
@@ -70,6 +71,7 @@ def test_all_ranks_sum_to_half_the_pairs(scores: list[float]) -> None:
     assert found.sum() == pytest.approx(len(scores) ** 2 / 2.0, abs=THOUSANDTH * len(scores))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("spread", [1.0, 1e7])
 def test_derivatives_in_one_pass_are_those_of_the_ranks(spread: float) -> None:
     rng = np.random.default_rng(0)

@@ -115,7 +115,7 @@ def test_the_grid_is_as_good_as_all_pairs(
     np.testing.assert_allclose(on_grid.vcov, exact.vcov, rtol=1e-6)
 
 
-@pytest.mark.no_cover
+@pytest.mark.compiled
 @pytest.mark.parametrize(("penalty", "ratio"), [(0.0, 0.0), (0.01, 0.0), (0.01, 0.5)])
 @pytest.mark.parametrize("clusters", [None, 300])
 def test_compiled_passes_are_as_good_as_all_pairs(

@@ -9,7 +9,7 @@ import pytest
 import crank
 from crank.metrics.figures import KENDALL
 
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.compiled
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crank.api.blend_members import fold_scores
 from crank.api.fit_linear import linear
 from crank.api.fit_tree import fit
-from crank.checks import one_of, whole
+from crank.checks import generator, one_of, whole
 from crank.errors import DataError
 from crank.fitting.estimate import Judged, pooled_estimate
 from crank.fitting.folds import fold_count, stratified_folds
@@ -138,7 +138,7 @@ def distill(
         tree = fit(part, text, criterion="kendall", max_depth=DEEPEST, prune=None, weights=given)
         return tree if tree.tree.n_leaves <= max_leaves else tree.prune(n_leaves=max_leaves)
 
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     fold = stratified_folds(ranks, fold_count(ranks, cv), rng)
     mimicked = np.empty(len(score))
     for k in range(int(fold.max()) + 1):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from crank.cluster.prepared import Prepared
 from crank.cluster.sketch import FloatArray
+from crank.kernels.bin_sums import added
 from crank.kernels.bin_tables import WIDTH, Scratch
 from crank.kernels.compiled_histogram import count_columns
 from crank.kernels.compiled_routes import route
@@ -193,19 +194,7 @@ class SlotSums:
     wide: tuple[NDArray[np.int64], ...] = field(default=())
 
     def __add__(self, other: SlotSums) -> SlotSums:
-        masses = None
-        if self.masses is not None and other.masses is not None:
-            masses = self.masses + other.masses
-        return SlotSums(
-            self.sums + other.sums,
-            self.counts + other.counts,
-            masses,
-            self.sizes + other.sizes,
-            self.total + other.total,
-            self.spread + other.spread,
-            self.squares + other.squares,
-            tuple(a + b for a, b in zip(self.wide, other.wide, strict=True)),
-        )
+        return added(self, other)
 
 
 @dataclass(frozen=True)

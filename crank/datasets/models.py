@@ -6,9 +6,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from crank.datasets.arguments import RandomState, generator, integer, number
+from crank.checks import RandomState, at_least, generator, one_of, positive, whole
 from crank.datasets.sample import Sample, sample_of
-from crank.errors import OptionError, did_you_mean, listed
 
 NoiseDistribution: TypeAlias = Literal["normal", "student"]
 
@@ -54,13 +53,8 @@ def regression(
     >>> bool((sample.optimal == sample.y).all())
     True
     """
-    allowed = get_args(NoiseDistribution)
-    if distribution not in allowed:
-        raise OptionError(
-            f"distribution must be one of {listed(allowed)}; got {distribution!r}."
-            f"{did_you_mean(distribution, allowed)}"
-        )
-    n, p, scale = integer("n", n), integer("p", p, least=5), number("noise", noise, zero=True)
+    one_of("distribution", distribution, get_args(NoiseDistribution))
+    n, p, scale = whole("n", n, 1), whole("p", p, 5), at_least("noise", noise, 0.0)
     rng = generator(random_state)
     x = rng.random((n, p))
     error = rng.standard_normal(n) if distribution == "normal" else rng.standard_t(3.0, n)
@@ -118,7 +112,7 @@ def exponential_family(
     >>> bool((sample.optimal == x1 - x2**2 / 2).all())
     True
     """
-    n, p, slope = integer("n", n), integer("p", p, least=2), number("strength", strength)
+    n, p, slope = whole("n", n, 1), whole("p", p, 2), positive("strength", strength)
     rng = generator(random_state)
     y = rng.random(n)
     x = rng.standard_normal((n, p))
@@ -152,7 +146,7 @@ def no_optimal_rule(n: int = 1000, random_state: RandomState = None) -> Sample:
     True
     """
     rng = generator(random_state)
-    y = rng.random(integer("n", n))
+    y = rng.random(whole("n", n, 1))
     spread = np.abs(2.0 * y - 1.0)
     x = spread * (1.0 + rng.standard_normal(len(y)))
     description = "x given y is N(|2y − 1|, (2y − 1)²), y uniform on [0, 1]"

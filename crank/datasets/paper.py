@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.datasets.arguments import RandomState, generator, integer
+from crank.checks import RandomState, generator, whole
 from crank.datasets.sample import Sample, sample_of
 
 
@@ -35,7 +35,7 @@ def paper_toy(n: int = 100, random_state: RandomState = None) -> Sample:
     >>> bool((sample.optimal == sample.y).all())
     True
     """
-    uniforms = generator(random_state).random((integer("n", n), 2))
+    uniforms = generator(random_state).random((whole("n", n, 1), 2))
     return _toy(uniforms, "paper_toy")
 
 

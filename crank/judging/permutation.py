@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from crank.checks import whole
+from crank.checks import check_alpha, generator, whole
 from crank.design.expressions import columns_of
 from crank.design.factors import Cross
 from crank.design.spec import Block, DesignSpec
@@ -19,7 +19,6 @@ from crank.errors import DataError
 from crank.frames.table import Table
 from crank.frames.weights import read_weights
 from crank.metrics.figures import IAUC, Figure, figure_of
-from crank.metrics.inference import check_alpha
 from crank.metrics.profile import Weighting
 from crank.progress import track
 from crank.records.base import DesignedRecord, ModelRecord
@@ -102,7 +101,7 @@ def permutation_importance(
         )
     table, y, w = table.rows(known), y[known], None if w is None else w[known]
     estimate, influence = figure.influence(y, model.values(table, unknown=unknown), w)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     scores = _rescored(model, table, unknown)
 
     def shuffles(name: str) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.bins import MISSING_BIN
 from crank.kernels.cuts import between
-from crank.kernels.forest_bins import MISSING, ForestBins
+from crank.kernels.forest_bins import ForestBins
 
 WIDTH = 256
 ABSENT = -1
@@ -165,7 +166,7 @@ class BagTree:
         j, low, high = self.column[inner], self.cut[inner, 0], self.cut[inner, 1]
         low_is_left = self.cut[inner, 3] == 1
         found = np.full(len(self.column), np.inf)
-        factor, some = bins.levels[j] > 0, high != MISSING
+        factor, some = bins.levels[j] > 0, high != MISSING_BIN
         found[inner[factor & some]] = low[factor & some] + 0.5
         number = ~factor & some
         if not number.any():

@@ -6,8 +6,9 @@ as one who has all rows. `crank.kernels.histogram` does both at once for rows in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,20 @@ from numpy.typing import NDArray
 from crank.kernels.bin_tables import COLUMN, FOUND, WIDTH, Scratch, any_factor, node_table
 from crank.kernels.compiled_histogram import choose_cuts, count_columns
 from crank.kernels.cuts import FloatArray, Objective, ScoredLayer, noise_of
+
+Sums = TypeVar("Sums")
+
+
+def added(a: Sums, b: Sums) -> Sums:
+    """Add two blocks of sums field by field; what either does not have, the whole does not."""
+
+    def one(x: Any, y: Any) -> Any:
+        if isinstance(x, tuple):
+            return tuple(p + q for p, q in zip(x, y, strict=True))
+        return None if x is None or y is None else x + y
+
+    names = [field.name for field in fields(a)]  # type: ignore[arg-type]  # a dataclass
+    return type(a)(*(one(getattr(a, name), getattr(b, name)) for name in names))
 
 
 @dataclass(frozen=True)
@@ -42,18 +57,7 @@ class BinSums:
     squares: FloatArray
 
     def __add__(self, other: BinSums) -> BinSums:
-        masses = None
-        if self.masses is not None and other.masses is not None:
-            masses = self.masses + other.masses
-        return BinSums(
-            self.sums + other.sums,
-            self.counts + other.counts,
-            masses,
-            self.sizes + other.sizes,
-            self.total + other.total,
-            self.spread + other.spread,
-            self.squares + other.squares,
-        )
+        return added(self, other)
 
     @property
     def mass(self) -> FloatArray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from crank.kernels.bags import LOW_BITS, WIDTH
+from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiled_forest_parts import (
     DIRECTION,
     FACTOR,
@@ -37,7 +38,6 @@ from crank.kernels.compiled_forest_parts import (
 from crank.kernels.compiled_forest_sums import count_all, part_whole, take_off, whole_cut
 from crank.kernels.compiler import kernel
 from crank.kernels.cuts import ROUNDING
-from crank.kernels.forest_bins import MISSING
 
 SHARED_FROM = 256
 """Rows of a node from which the sums of its parent less its sibling's are quicker than counting."""
@@ -205,12 +205,12 @@ def grow_tree(
                         found,
                         j,
                     )
-                    n_missing[j] = packed[start + MISSING] & LOW_MASK
+                    n_missing[j] = packed[start + MISSING_BIN] & LOW_MASK
                     best = max(best, gains[j])
                     continue
                 for x in range(WIDTH):
                     at = i * WIDTH + (order[j, x] if columns[j, FACTOR] and x < n_bins else x)
-                    if x < n_bins or x == MISSING:
+                    if x < n_bins or x == MISSING_BIN:
                         s[x], w[x], c[x] = sums[at], masses[at], counts[at]
                 gains[j] = find_cut(
                     n_bins,
@@ -229,7 +229,7 @@ def grow_tree(
                     found,
                     j,
                 )
-                n_missing[j] = c[MISSING]
+                n_missing[j] = c[MISSING_BIN]
                 best = max(best, gains[j])
             seen += take
         if max_features < d:  # the next node draws from the columns in their order
@@ -247,7 +247,7 @@ def grow_tree(
         for x in range(WIDTH):
             place = rank[j, x] if columns[j, FACTOR] else x
             side[x] = (place <= found[j, LOW]) == low_is_left
-        side[MISSING] = (found[j, MISSING_LOW] == 1) == low_is_left
+        side[MISSING_BIN] = (found[j, MISSING_LOW] == 1) == low_is_left
         if whole:
             middle, drawn_left, gain[k] = part_whole(
                 bins, j, side, position, first, last, group, tied, value, out, spare

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.bags import LOW_BITS, SPEARMAN, WIDTH
+from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiled_layer import _score_node
 from crank.kernels.compiler import kernel_part
-from crank.kernels.forest_bins import MISSING
 from crank.kernels.random_stream import LEFT, MIX_1, MIX_2, RIGHT, STEP
 
 Floats = NDArray[np.float64]
@@ -228,10 +228,10 @@ def find_cut(
         start = lowest + draw_below(stream, highest - lowest)
         stop = start
     chosen = 0.0
-    for missing_low in range(2 if c[MISSING] > 0 else 1):
+    for missing_low in range(2 if c[MISSING_BIN] > 0 else 1):
         low, low_mass, n_low = 0.0, 0.0, 0
         if missing_low:
-            low, low_mass, n_low = s[MISSING], w[MISSING], c[MISSING]
+            low, low_mass, n_low = s[MISSING_BIN], w[MISSING_BIN], c[MISSING_BIN]
         best, at = chosen + missing_low * error, -1
         for b in range(lowest, stop + 1):
             if c[b] == 0 and b < start:
@@ -254,7 +254,7 @@ def find_cut(
         after = found[j, LOW] + 1
         while after < n_bins and c[after] == 0:
             after += 1
-        found[j, HIGH] = after if after < n_bins else MISSING
+        found[j, HIGH] = after if after < n_bins else MISSING_BIN
     return chosen
 
 

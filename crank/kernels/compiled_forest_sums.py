@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.bags import LOW_BITS, WIDTH
+from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiled_forest_parts import (
     HIGH,
     LOW,
@@ -25,7 +26,6 @@ from crank.kernels.compiled_forest_parts import (
     value_of,
 )
 from crank.kernels.compiler import kernel_part
-from crank.kernels.forest_bins import MISSING
 
 SLACK = 1.0 + 1e-12
 """A cut may be passed over without its exact value if it is worse by more than rounding."""
@@ -81,7 +81,7 @@ def whole_cut(
     An empty bin has the value of the one before, and of cuts as good the first is taken: so empty
     bins need no test. ``places`` is room for the sums of a factor's levels in their order.
     """
-    missing = packed[at + MISSING]
+    missing = packed[at + MISSING_BIN]
     if factor:
         for b in range(n_bins):
             places[b] = packed[at + order[b]]
@@ -132,7 +132,7 @@ def whole_cut(
         after = found[j, LOW] + 1
         while after < n_bins and packed[at + after] == 0:
             after += 1
-        found[j, HIGH] = after if after < n_bins else MISSING
+        found[j, HIGH] = after if after < n_bins else MISSING_BIN
     return chosen
 
 

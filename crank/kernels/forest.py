@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.bags import SPEARMAN, WIDTH, Bag, BagTree, Floats, Growth, Ints, level_orders
+from crank.kernels.bins import MISSING_BIN
 from crank.kernels.cuts import ROUNDING
-from crank.kernels.forest_bins import MISSING, ForestBins
+from crank.kernels.forest_bins import ForestBins
 from crank.kernels.random_stream import Stream, child_keys
 
 
@@ -40,7 +41,7 @@ def grow_bag(bins: ForestBins, bag: Bag, growth: Growth, vote: Floats, key: int)
         j, low, high, missing_low, low_is_left, n_missing = found
         place = rank[j] if bins.levels[j] else np.arange(WIDTH)
         side = (place <= low) == low_is_left
-        side[MISSING] = missing_low == low_is_left
+        side[MISSING_BIN] = missing_low == low_is_left
         left = side[bins.bins[j, rows]]
         if not n_missing:
             draws = bag.draws[rows]
@@ -187,9 +188,9 @@ def _cut(
     if growth.at_random:
         tried = np.array([lowest + stream.below(highest - lowest)])
     chosen, found = 0.0, NOTHING
-    for missing_low in range(2 if c[MISSING] else 1):
+    for missing_low in range(2 if c[MISSING_BIN] else 1):
         low, low_mass, n_low = (
-            np.cumsum(np.append(part[MISSING] * missing_low, part[lowest : highest + 1]))[1:][
+            np.cumsum(np.append(part[MISSING_BIN] * missing_low, part[lowest : highest + 1]))[1:][
                 tried - lowest
             ]
             for part in (s, w, c)
@@ -207,10 +208,10 @@ def _cut(
         at = int(np.flatnonzero((value > 0.0) & (value >= best - facts.error))[0])
         chosen, b = float(value[at]), int(tried[at])
         after = there[np.searchsorted(there, b + 1) :]
-        high = int(after[0]) if len(after) else MISSING
+        high = int(after[0]) if len(after) else MISSING_BIN
         low_is_left = bool(2.0 * low[at] > facts.total)
-        found = chosen, (b, high, bool(missing_low), low_is_left, int(c[MISSING]))
-    return found if found is NOTHING else (found[0], (*found[1][:4], int(c[MISSING])))
+        found = chosen, (b, high, bool(missing_low), low_is_left, int(c[MISSING_BIN]))
+    return found if found is NOTHING else (found[0], (*found[1][:4], int(c[MISSING_BIN])))
 
 
 def _value(low: Floats, low_mass: Floats, facts: _Facts, variance: bool) -> Floats:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.kernels.bins import MISSING_BIN
 from crank.kernels.threads import Threads
 
-MISSING = 255
-"""The bin of missing values."""
 MOST_LEVELS = 255
 """Levels of a factor that have bins of their own."""
 
@@ -78,7 +77,7 @@ def bin_columns(
     bins = np.empty((d, n), dtype=np.uint8)
     n_bins = np.zeros(d, dtype=np.intp)
     smallest, largest = np.full((d, 256), np.nan), np.full((d, 256), np.inf)
-    largest[:, MISSING] = np.nan
+    largest[:, MISSING_BIN] = np.nan
 
     def learn(j: int) -> None:
         edges = low = np.arange(float(levels[j]))
@@ -88,7 +87,7 @@ def bin_columns(
         smallest[j, :k], largest[j, :k] = low, edges
         if not compiled:
             place = np.searchsorted(edges, X[row, j])
-            place[place == k] = MISSING
+            place[place == k] = MISSING_BIN
             bins[j] = place
 
     threads.run(learn, [(j,) for j in range(d)])

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from crank.checks import check_alpha, generator, whole
 from crank.errors import DataError
 from crank.kernels.order import FloatArray
 from crank.kernels.roc import RocFamily
-from crank.metrics.inference import check_alpha
 from crank.metrics.intervals import (
     Spread,
     degrees_of_freedom,
@@ -19,7 +19,7 @@ from crank.metrics.intervals import (
     rate_interval,
 )
 from crank.metrics.profile import Weighting, check_weighting, threshold_auc
-from crank.metrics.roc import check_count, grid_curve, roc_family, threshold_shares
+from crank.metrics.roc import grid_curve, roc_family, threshold_shares
 from crank.metrics.sample import Sample, read_sample
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def profile_band(
     1          6  0.9  0.289  0.995
     """
     check_alpha(alpha)
-    count = check_count(points, "points")
+    count = whole("points", points, 1, remedy="Try points=200.")
     sample = read_sample(y, s, weights, distinct=3, purpose="profile_band")
     quantile = (sample.below + sample.mass / 2.0) / sample.mass.sum()
     at = _spread(quantile, count)
@@ -210,10 +210,11 @@ def iroc_band(
     """
     check_weighting(weighting)
     check_alpha(alpha)
-    m, draws = check_count(grid, "grid"), check_count(n_boot, "n_boot")
+    m = whole("grid", grid, 1, remedy="Try grid=200.")
+    draws = whole("n_boot", n_boot, 1, remedy="Try n_boot=200.")
     sample = read_sample(y, s, weights, distinct=3, purpose="iroc_band")
     family = roc_family(sample, weighting)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     curves = np.stack(
         [grid_curve(_redrawn(family, weighting, rng), m, draws)[1] for _ in range(draws)]
     )

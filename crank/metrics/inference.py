@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crank.errors import OptionError
+from crank.checks import check_alpha
 from crank.frames.alignment import check_aligned
 from crank.kernels.order import FloatArray, IntArray, group_sums
 from crank.metrics.figures import Figure, figure_of
@@ -350,12 +350,3 @@ def influence(
     [0.0833, 0.0833, -0.0833, -0.0833]
     """
     return figure_of(metric, weighting).influence(y, s, weights)[1]
-
-
-def check_alpha(alpha: object) -> None:
-    """Raise unless alpha can be one minus a confidence level."""
-    if not isinstance(alpha, int | float | np.floating) or not 0.0 < alpha < 1.0:
-        raise OptionError(
-            f"alpha must be a number between 0 and 1. Got {alpha!r}. "
-            "It is one minus the confidence level: 0.05 for 95%."
-        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crank.errors import OptionError, did_you_mean, listed
+from crank.checks import one_of
 from crank.kernels.order import FloatArray
 from crank.metrics.pairs import unit_ratio
 from crank.metrics.sample import Sample, read_sample
@@ -211,9 +211,4 @@ def _corrected(rounded: FloatArray, twice_modulo: NDArray[np.uint64]) -> FloatAr
 
 def check_weighting(weighting: object) -> None:
     """Raise unless the name of the weighting is known."""
-    allowed = get_args(Weighting)
-    if weighting not in allowed:
-        raise OptionError(
-            f"weighting must be one of {listed(map(repr, allowed))}. Got {weighting!r}."
-            f"{did_you_mean(weighting, allowed)}"
-        )
+    one_of("weighting", weighting, get_args(Weighting))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crank.errors import OptionError
+from crank.checks import whole
 from crank.kernels.compiler import numba_works
 from crank.kernels.order import FloatArray
 from crank.kernels.roc import RocFamily, mean_roc_on_grid, mean_roc_vertices
@@ -110,7 +110,7 @@ def iroc_curve(
     3    1.0   1.0
     """
     check_weighting(weighting)
-    steps = None if grid is None else check_count(grid, "grid")
+    steps = None if grid is None else whole("grid", grid, 1, remedy="Try grid=200.")
     sample = read_sample(y, s, weights, distinct=3, purpose="iroc_curve")
     if steps is None and len(sample.mass) * (int(sample.score_rank.max()) + 1) > MOST_CELLS:
         steps = DEFAULT_GRID
@@ -175,12 +175,3 @@ def _mean_roc(compiled: bool) -> Callable[[RocFamily, int], FloatArray]:
     from crank.kernels import compiled_roc
 
     return compiled_roc.mean_roc_on_grid
-
-
-def check_count(value: object, name: str) -> int:
-    """Return a positive whole number, or raise."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
-        raise OptionError(
-            f"{name} must be a whole number of at least 1. Got {value!r}. Try {name}=200."
-        )
-    return int(value)

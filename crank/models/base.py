@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from crank.judging.diagnose import Diagnosis
+    from crank.judging.diagnose.refits import Refit
     from crank.metrics.figures import Figure
     from crank.metrics.profile import Weighting
     from crank.plugins.base import SplitLearner
@@ -221,17 +222,14 @@ class RankingModel(DrawnModel, ShippedModel):
     ) -> Diagnosis:
         """Ask whether one order serves all thresholds; see `crank.judging.diagnose.diagnose`.
 
-        The model is fitted again without each fold, by its own call.
+        A tree is grown again without each fold; other models are fitted again by their own call.
         """
         from crank.judging.diagnose import diagnose
-
-        def refit(rows: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> ModelRecord:
-            return self.update(data, subset=rows, weights=weight)
 
         return diagnose(
             self,
             data,
-            refit=refit,
+            refit=self._refit(data),
             thresholds=thresholds,
             cv=cv,
             margin=margin,
@@ -242,6 +240,14 @@ class RankingModel(DrawnModel, ShippedModel):
             random_state=random_state,
             progress=progress,
         )
+
+    def _refit(self, data: Any) -> Refit | None:
+        """Give the function by which `diagnose` fits the model again to some of the rows."""
+
+        def refit(rows: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> ModelRecord:
+            return self.update(data, subset=rows, weights=weight)
+
+        return refit
 
     def report(
         self,

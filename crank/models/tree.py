@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.checks import whole
+from crank.checks import check_alpha, whole
 from crank.errors import DataError, OptionError
 from crank.models.base import DesignedModel
 from crank.rankers.tree import TreeRanker
@@ -20,9 +20,6 @@ from crank.records.tree import TreeRecord
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from crank.judging.diagnose import Diagnosis
-    from crank.plugins.base import SplitLearner
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -140,7 +137,6 @@ class TreeModel(DesignedModel, TreeRecord):
         DataError
             The learner does not split by a weighted sum.
         """
-        from crank.metrics.inference import check_alpha
         from crank.report.tables import coefficient_table, no_coefficients
 
         check_alpha(alpha)
@@ -214,36 +210,8 @@ class TreeModel(DesignedModel, TreeRecord):
             raise DataError(f"path explains one row; got {len(X)}. Select one, as in df.iloc[[0]].")
         return path_table(self, X)
 
-    def diagnose(
-        self,
-        data: Any,
-        *,
-        thresholds: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9),
-        cv: int = 5,
-        margin: float = 0.01,
-        alpha: float = 0.05,
-        weights: Any = None,
-        unknown: Unknown = "error",
-        learner: SplitLearner | None = None,
-        random_state: int | None = 0,
-        progress: bool | None = None,
-    ) -> Diagnosis:
-        """Ask whether one order serves all thresholds; see `crank.judging.diagnose.diagnose`."""
-        from crank.judging.diagnose import diagnose
-
-        return diagnose(
-            self,
-            data,
-            thresholds=thresholds,
-            cv=cv,
-            margin=margin,
-            alpha=alpha,
-            weights=weights,
-            unknown=unknown,
-            learner=learner,
-            random_state=random_state,
-            progress=progress,
-        )
+    def _refit(self, data: Any) -> None:
+        """Leave it to `diagnose`, which grows trees on the rows at hand."""
 
     def plot(self, ax: Axes | None = None, *, max_depth: int | None = None) -> Axes:
         """Draw the tree; see `crank.report.plots.plot_tree`."""

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from crank.checks import check_alpha
 from crank.frames.profile import ColumnProfile
 from crank.metrics.figures import KENDALL
-from crank.metrics.inference import check_alpha
 from crank.metrics.student import two_sided
 from crank.monitor.stability import stability
 from crank.monitor.tally import Tally

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
-from crank.errors import OptionError
-from crank.metrics.figures import Figure, figures, get_figure
+from crank.metrics.figures import Figure, get_figure
 from crank.records.blend import BlendRecord
 from crank.records.kinds import reader
+from crank.report.figure_columns import training_columns
+from crank.report.importances import refuse_metric, table_of_shares
 from crank.report.summary import (
     Section,
     Summary,
@@ -58,12 +58,7 @@ def glance(model: BlendRecord) -> pd.DataFrame:
         "n_members": len(model.members),
         "metric": model.metric,
     }
-    sources = (("", training.figures), ("cv_", training.crossvalidated))
-    for prefix, known in sources:
-        for name in (figure.name for figure in figures(of_trees=True)):
-            found = known.get(name)
-            row[prefix + name] = found.estimate if found else np.nan
-            row[f"{prefix}{name}_se"] = found.se if found else np.nan
+    row |= training_columns(training)
     return pd.DataFrame([row])
 
 
@@ -76,11 +71,7 @@ def importance(model: BlendRecord, metric: str | Figure | None = None) -> pd.Dat
         own = reader(member.model.kind, "report").importance(member.model, None)
         for term, share in zip(own["term"], own["share"], strict=True):
             shares[term] = shares.get(term, 0.0) + share * member.weight / total
-    table = pd.DataFrame({"term": list(shares), "importance": list(shares.values())})
-    table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
-    whole = table["importance"].sum()
-    table["share"] = table["importance"] / whole if whole else 0.0
-    return table
+    return table_of_shares(shares)
 
 
 def achieved(model: BlendRecord, metric: str | Figure | None = None) -> str:
@@ -90,11 +81,7 @@ def achieved(model: BlendRecord, metric: str | Figure | None = None) -> str:
 
 
 def _refuse(metric: object) -> None:
-    if metric is not None:
-        raise OptionError(
-            f"metric={metric!r} is not allowed: importance in a blend is the mean of its members' "
-            "shares. permutation_importance takes a metric."
-        )
+    refuse_metric(metric, "a blend is the mean of its members' shares")
 
 
 def short_name(model: BlendRecord) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from crank.errors import OptionError
-from crank.metrics.figures import Figure, figures
+from crank.metrics.figures import Figure
 from crank.records.booster import BoosterRecord
+from crank.report.figure_columns import training_columns
+from crank.report.importances import refuse_metric, sums_by_term, table_of_shares
 from crank.report.summary import (
     Section,
     Summary,
@@ -58,26 +59,14 @@ def glance(model: BoosterRecord) -> pd.DataFrame:
         "n_trees": model.ranker.n_trees,
         "n_leaves": int((~model.ranker.nodes.inner).sum()),
     }
-    sources = (("", training.figures), ("cv_", training.crossvalidated))
-    for prefix, known in sources:
-        for name in (figure.name for figure in figures(of_trees=True)):
-            found = known.get(name)
-            row[prefix + name] = found.estimate if found else np.nan
-            row[f"{prefix}{name}_se"] = found.se if found else np.nan
+    row |= training_columns(training)
     return pd.DataFrame([row])
 
 
 def importance(model: BoosterRecord, metric: str | Figure | None = None) -> pd.DataFrame:
     """Give each term what its splits gained in the loss, as a share of all gains."""
     _refuse(metric)
-    gains: dict[str, float] = {}
-    for term, gain in zip(model.design.terms, model.ranker.gain.tolist(), strict=True):
-        gains[term] = gains.get(term, 0.0) + gain
-    table = pd.DataFrame({"term": list(gains), "importance": list(gains.values())})
-    table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
-    whole = table["importance"].sum()
-    table["share"] = table["importance"] / whole if whole else 0.0
-    return table
+    return table_of_shares(sums_by_term(model.design.terms, model.ranker.gain.tolist()))
 
 
 def achieved(model: BoosterRecord, metric: str | Figure | None = None) -> str:
@@ -87,11 +76,7 @@ def achieved(model: BoosterRecord, metric: str | Figure | None = None) -> str:
 
 
 def _refuse(metric: object) -> None:
-    if metric is not None:
-        raise OptionError(
-            f"metric={metric!r} is not allowed: importance in a booster is what splits gain in its "
-            "loss. permutation_importance takes a metric."
-        )
+    refuse_metric(metric, "a booster is what splits gain in its loss")
 
 
 def short_name(model: BoosterRecord) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from crank.checks import check_alpha
 from crank.errors import DataError, OptionError, listed
 from crank.kernels.links import LINKS
-from crank.metrics.inference import check_alpha
 from crank.metrics.student import SMALLEST, quantile, two_sided
 from crank.records.linear import LinearRecord
 

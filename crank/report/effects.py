@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from crank.checks import check_alpha
 from crank.design.factors import Contrast, Dummies, Factor, Number, Smooth
 from crank.errors import OptionError, did_you_mean, listed
-from crank.metrics.inference import check_alpha
 from crank.metrics.student import quantile
 from crank.records.additive import AdditiveRecord, AdditiveTerm
 

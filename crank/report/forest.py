@@ -9,10 +9,12 @@ from crank.errors import OptionError
 from crank.growing.conditions import AnyOf
 from crank.growing.wording import WORDS, condition_text, named_columns
 from crank.kernels.descent import GOES_HIGH, GOES_LOW, GOES_MISSING, NodeTable
-from crank.metrics.figures import KENDALL, Figure, figures, get_figure
+from crank.metrics.figures import KENDALL, Figure, get_figure
 from crank.plugins.stump import StumpRule
 from crank.rankers.votes import GRID, ColumnTrees
 from crank.records.forest import ForestRecord
+from crank.report.figure_columns import figure_columns
+from crank.report.importances import sums_by_term, table_of_shares
 from crank.report.summary import Section, Summary, data_text, missing_text
 
 NOTE = (
@@ -53,11 +55,7 @@ def glance(model: ForestRecord) -> pd.DataFrame:
         "min_samples_leaf": options.leaf_of(training.n),
         "n_oob": model.ranker.n_oob,
     }
-    for name in (figure.name for figure in figures(of_trees=True)):
-        found = model.oob.get(name)
-        row[f"oob_{name}"] = found.estimate if found else np.nan
-        row[f"oob_{name}_se"] = found.se if found else np.nan
-    return pd.DataFrame([row])
+    return pd.DataFrame([row | figure_columns(model.oob, "oob_")])
 
 
 def importance(model: ForestRecord, metric: str | Figure | None = None) -> pd.DataFrame:
@@ -67,15 +65,7 @@ def importance(model: ForestRecord, metric: str | Figure | None = None) -> pd.Da
     """
     _check(metric)
     gained = model.ranker.trees.credits(len(model.design.names))
-    terms = np.array(model.design.terms, dtype=object)
-    names = list(dict.fromkeys(model.design.terms))
-    table = pd.DataFrame(
-        {"term": names, "importance": [float(gained[terms == name].sum()) for name in names]}
-    )
-    table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
-    whole = table["importance"].sum()
-    table["share"] = table["importance"] / whole if whole > 0.0 else 0.0
-    return table
+    return table_of_shares(sums_by_term(model.design.terms, gained.tolist()))
 
 
 def achieved(model: ForestRecord, metric: str | Figure | None = None) -> str:

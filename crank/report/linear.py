@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pandas as pd
 
-from crank.errors import OptionError, listed
-from crank.metrics.figures import Figure, figures
+from crank.errors import listed
+from crank.metrics.figures import Figure
 from crank.records.linear import LinearRecord
 from crank.report.coefficients import ODDS, coefficients, term_tests
+from crank.report.figure_columns import training_columns
+from crank.report.importances import refuse_metric, table_of_shares
 from crank.report.summary import (
     Section,
     Summary,
@@ -52,12 +54,7 @@ def glance(model: LinearRecord) -> pd.DataFrame:
         "n_coefficients": int(ranker.estimated.sum()),
         "n_groups": pd.NA if ranker.n_groups is None else ranker.n_groups,
     }
-    sources = (("", training.figures), ("cv_", training.crossvalidated))
-    for prefix, known in sources:
-        for name in (figure.name for figure in figures(of_trees=True)):
-            found = known.get(name)
-            row[prefix + name] = found.estimate if found else np.nan
-            row[f"{prefix}{name}_se"] = found.se if found else np.nan
+    row |= training_columns(training)
     return pd.DataFrame([row]).astype({"n_groups": "Int64"})
 
 
@@ -75,11 +72,7 @@ def importance(model: LinearRecord, metric: str | Figure | None = None) -> pd.Da
     for name in names:
         part = np.where(terms == name, coef, 0.0)
         sizes.append(math.sqrt(max(float(part @ ranker.covariance @ part), 0.0)))
-    table = pd.DataFrame({"term": names, "importance": sizes})
-    table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
-    whole = table["importance"].sum()
-    table["share"] = table["importance"] / whole if whole else 0.0
-    return table
+    return table_of_shares(dict(zip(names, sizes, strict=True)))
 
 
 def achieved(model: LinearRecord, metric: str | Figure | None = None) -> str:
@@ -89,11 +82,8 @@ def achieved(model: LinearRecord, metric: str | Figure | None = None) -> str:
 
 
 def _refuse(metric: object) -> None:
-    if metric is not None:
-        raise OptionError(
-            f"metric={metric!r} is not allowed: importance in a linear model is the standard "
-            "deviation of a term's part of the score. permutation_importance takes a metric."
-        )
+    meaning = "a linear model is the standard deviation of a term's part of the score"
+    refuse_metric(metric, meaning)
 
 
 def short_name(model: LinearRecord) -> str:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crank.checks import whole
+from crank.checks import check_alpha, whole
 from crank.errors import DataError, require
-from crank.metrics.inference import check_alpha
 from crank.metrics.student import quantile
 from crank.report.effects import Effect, effects
 from crank.report.plot_style import ACCENT, CYCLE, MUTED, shortened, unframed

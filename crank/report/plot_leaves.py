@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.checks import check_alpha
 from crank.errors import DataError
 from crank.frames.table import Table
 from crank.metrics.figures import IAUC
@@ -193,8 +194,6 @@ def plot_calibration(
     >>> len(ax.collections[-1].get_offsets())
     4
     """
-    from crank.metrics.inference import check_alpha
-
     check_alpha(alpha)
     y, leaf = responses_by_leaf(model, data, unknown)
     name = shortened(model.response.name)

@@ -11,9 +11,11 @@ import pandas as pd
 from crank.errors import DataError
 from crank.growing.rule import INTERCEPT
 from crank.growing.wording import TABLES, Wording
-from crank.metrics.figures import Figure, figures, get_figure
+from crank.metrics.figures import Figure, figures
 from crank.metrics.student import two_sided
 from crank.records.tree import TreeRecord
+from crank.report.figure_columns import training_columns
+from crank.report.importances import sums_by_term, table_of_shares
 from crank.report.text import leaf_rules, step_texts
 
 REORDERED = "(order of the leaves)"
@@ -81,14 +83,9 @@ def glance_table(model: TreeRecord) -> pd.DataFrame:
         "leaf_order": tree.leaf_order,
         "pruned": model.pruned_by,
     }
-    sources = (("", model.training.figures), ("cv_", model.training.crossvalidated))
-    for prefix, known in sources:
-        for name in (figure.name for figure in figures(of_trees=True)):
-            found = known.get(name)
-            row[prefix + name] = found.estimate if found else np.nan
-            if not known and not prefix:  # pruned by hand: the path knows, without an error
-                row[name] = model.ranker.training_figure(get_figure(name))
-            row[f"{prefix}{name}_se"] = found.se if found else np.nan
+    row |= training_columns(model.training)
+    if not model.training.figures:  # pruned by hand: the path knows, without an error
+        row |= {f.name: model.ranker.training_figure(f) for f in figures(of_trees=True)}
     return pd.DataFrame([row])
 
 
@@ -134,19 +131,13 @@ def importance_table(model: TreeRecord, figure: Figure) -> pd.DataFrame:
     """Give each node's gain to the terms that earned it; see `TreeModel.importance`."""
     tree = model.tree
     columns = tree.column_gains(figure, len(model.design.names))
-    earned: dict[str, float] = {}
-    for term, gain in zip(model.design.terms, columns.tolist(), strict=True):
-        earned[term] = earned.get(term, 0.0) + gain
+    earned = sums_by_term(model.design.terms, columns.tolist())
     if tree.leaf_order == "rank":
         known = model.training.figures.get(figure.name)
         found = model.ranker.training_figure(figure) if known is None else known.estimate
         if not np.isnan(found):
             earned[REORDERED] = 2.0 * (found - tree.figure(figure))
-    table = pd.DataFrame({"term": list(earned), "importance": list(earned.values())})
-    table = table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
-    whole = table["importance"].sum()
-    table["share"] = table["importance"] / whole if whole else 0.0
-    return table
+    return table_of_shares(earned)
 
 
 def coefficient_table(model: TreeRecord, alpha: float = 0.05) -> pd.DataFrame:

@@ -13,13 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from crank.checks import whole
+from crank.checks import check_alpha, generator, whole
 from crank.errors import OptionError
 from crank.fitting.folds import stratified_folds
 from crank.judging.comparison import holm
 from crank.judging.diagnose.crossfit import Cut, Rows, find_cuts, judge_folds, read_task
 from crank.judging.diagnose.refits import Refit, read_refits
-from crank.metrics.inference import check_alpha
 from crank.metrics.student import upper_tail
 from crank.plugins.base import SplitLearner
 from crank.progress import track
@@ -178,7 +177,7 @@ def diagnose(
     asked = find_cuts(ranks, thresholds, cv, strict=tuple(thresholds) != QUANTILES)
     along = find_cuts(ranks, PROFILE, cv, strict=False)
     fold = np.empty(len(task.y), dtype=np.intp)
-    fold[ranks.row] = stratified_folds(ranks, cv, np.random.default_rng(random_state))
+    fold[ranks.row] = stratified_folds(ranks, cv, generator(random_state))
     held = list(track(judge_folds(task, fold, cv, asked, along), cv, "diagnosis", show=progress))
     table = _table(asked, np.array([found for found, _ in held]), margin, alpha)
     model_auc, one_auc = np.mean([profile for _, profile in held], axis=0)
