@@ -29,7 +29,7 @@ from crank.fitting import linear as fitting
 from crank.fitting.linear import fit_linear, summarised
 from crank.fitting.pairs import Pairs
 from crank.kernels.links import LINKS
-from crank.kernels.softrank import EveryPair, OnGrid
+from crank.kernels.pair_sums import EveryPair, OnGrid
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.ranks import rank
 from tests.naive_pairs import naive_fit
@@ -187,7 +187,7 @@ def test_sums_on_a_grid_converge_with_the_fourth_power(link: str) -> None:
 def test_what_the_largest_grid_cannot_hold_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = drawn(0, n=300)
     monkeypatch.setattr(fitting, "MOST_PAIRS", 0)
-    monkeypatch.setattr("crank.kernels.softrank.MOST_BINS", 40)
+    monkeypatch.setattr("crank.kernels.pair_sums.MOST_BINS", 40)
     monkeypatch.setattr(fitting, "MOST_BINS", 40)
     with pytest.warns(UserWarning, match="exact to about .* standard errors only"):
         fitted(X, y)

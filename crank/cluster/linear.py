@@ -1,6 +1,6 @@
 """Fit a linear ranker to partitions: Newton's steps are sums over them.
 
-Rows are spread over the points of a grid of scores (see `crank.kernels.softrank`). What the points
+Rows are spread over the points of a grid of scores (see `crank.kernels.pair_sums`). What the points
 hold is a sum over partitions, the convolution is the client's, and the information takes a second
 sum. Sums of floats depend on partitions in their last digits, and so do coefficients.
 """
@@ -34,7 +34,7 @@ from crank.fitting.linear import (
     summarised,
 )
 from crank.kernels.links import LINKS, Link
-from crank.kernels.softrank import Grid
+from crank.kernels.pair_sums import Grid
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.rankers.validation import Estimate
 from crank.ranks import Ranks, rank_levels
@@ -90,7 +90,7 @@ def level_sums(part: LinearPart, levels: int) -> LevelSums:
 
 def spread_rows(part: LinearPart, b: FloatArray, low: float, width: float, size: int) -> FloatArray:
     """Spread the rows of one partition over the points of a grid."""
-    from crank.kernels.compiled_pairs import spread_columns
+    from crank.kernels.compiled_pair_sums import spread_columns
 
     binned = np.zeros((size, len(b) + 1))
     spread_columns(part.Z @ b, part.weight, part.Z, low, width, binned)

@@ -19,7 +19,7 @@ from crank.fitting.pairs import Floats, Pairs
 from crank.fitting.sparse import sparse_minimum
 from crank.growing.matrix import FloatArray
 from crank.kernels.links import LINKS
-from crank.kernels.softrank import MOST_BINS, MOST_PAIRS
+from crank.kernels.pair_sums import MOST_BINS, MOST_PAIRS
 from crank.rankers.base import Ranker
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.rankers.penalty import PenaltyPath

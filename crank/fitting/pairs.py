@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crank.kernels.compiler import numba_works
 from crank.kernels.links import Link
-from crank.kernels.softrank import LargeGrid, PairSums, pair_sums
+from crank.kernels.pair_sums import LargeGrid, PairSums, pair_sums
 from crank.ranks import Ranks
 
 Floats = NDArray[np.float64]

@@ -58,7 +58,7 @@ def _on_grid(score: FloatArray, weight: FloatArray, width: float) -> tuple[Float
     size = int((float(score.max()) - low) / width) + 5
     compiled = len(score) >= COMPILED_FROM and numba_works()
     if compiled:
-        from crank.kernels.compiled_softrank import gather
+        from crank.kernels.compiled_soft_ranks import gather
 
         above, slope = _sums(score, weight, low, size, width)
         ranks, slopes = np.empty(len(score)), np.empty(len(score))
@@ -91,7 +91,7 @@ def soft_derivatives(
     if len(score) < COMPILED_FROM or size > LONGEST - 3 or not numba_works():
         ranks, slopes = soft_ranks(score, weight)
         return (ranks - target) * scale, np.maximum(slopes * scale, least)
-    from crank.kernels.compiled_softrank import gather_derivatives
+    from crank.kernels.compiled_soft_ranks import gather_derivatives
 
     above, slope = _sums(score, weight, low, size, width)
     above += 0.5 * float(weight.sum())  # the four shares of a row add up to 1
@@ -105,7 +105,7 @@ def soft_derivatives(
 def _sums(
     score: FloatArray, weight: FloatArray, low: float, size: int, width: float
 ) -> tuple[FloatArray, FloatArray]:
-    from crank.kernels.compiled_softrank import spread
+    from crank.kernels.compiled_soft_ranks import spread
 
     mass = np.zeros(size)
     spread(score, weight, low, 1.0 / width, mass)

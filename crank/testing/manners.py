@@ -13,9 +13,9 @@ import numpy as np
 
 from crank.growing.rule import described
 from crank.plugins.base import SplitLearner, SplitRule, TrainingMatrix
+from crank.testing.capturing import captured_output
 from crank.testing.check import Kit, a_rule, ask, demand, demand_of_kit, require, values
 from crank.testing.nodes import NodeData, category_nodes, noisy, separable
-from crank.testing.overheard import overheard
 
 
 @demand(
@@ -156,7 +156,7 @@ def credits_columns(learner: SplitLearner) -> None:
 )
 def keeps_quiet(learner: SplitLearner) -> None:
     """Turn warnings into errors on ordinary nodes, and listen."""
-    with warnings.catch_warnings(), overheard() as printed:
+    with warnings.catch_warnings(), captured_output() as printed:
         warnings.simplefilter("error")
         for data in (noisy(), separable(10), noisy(400, 5)):
             values(a_rule(learner, data), data.X, data.name)

@@ -1,6 +1,6 @@
 """Sums over all pairs on a grid of scores, compiled. Importing this module imports numba.
 
-Does what `crank.kernels.softrank.OnGrid` does; each pass reads the rows once and writes no more
+Does what `crank.kernels.pair_sums.OnGrid` does; each pass reads the rows once and writes no more
 than it must.
 """
 

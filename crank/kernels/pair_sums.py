@@ -234,7 +234,7 @@ class LargeGrid(Grid):
     @cached_property
     def _at_rows(self) -> FloatArray:
         """w_i (S_i − ½ Σ w) and w_i H_i of each row."""
-        from crank.kernels.compiled_softrank import gather, spread
+        from crank.kernels.compiled_soft_ranks import gather, spread
 
         mass, per_unit = np.zeros(self.size), 1.0 / self.width
         spread(self.score, self.weight, self.low, per_unit, mass)
@@ -246,7 +246,7 @@ class LargeGrid(Grid):
     @cached_property
     def _binned(self) -> FloatArray:
         """Weights and weighted columns, spread over the grid."""
-        from crank.kernels.compiled_pairs import spread_columns
+        from crank.kernels.compiled_pair_sums import spread_columns
 
         binned = np.zeros((self.size, self.X.shape[1] + 1))
         spread_columns(self.score, self.weight, self.X, self.low, self.width, binned)
@@ -273,7 +273,7 @@ class LargeGrid(Grid):
 
         The block is only valid until the next; see `row_influences` for the parameters.
         """
-        from crank.kernels.compiled_pairs import row_influences
+        from crank.kernels.compiled_pair_sums import row_influences
 
         n, p = self.X.shape
         seen = self._convolved(self._binned, self.above)

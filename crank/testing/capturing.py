@@ -11,12 +11,12 @@ from io import StringIO
 
 
 @contextmanager
-def overheard() -> Iterator[list[str]]:
+def captured_output() -> Iterator[list[str]]:
     r"""Keep what is printed to standard output and error, also by compiled libraries.
 
     Examples
     --------
-    >>> with overheard() as printed:
+    >>> with captured_output() as printed:
     ...     print("progress: 10%")
     >>> printed
     ['progress: 10%\n', '']
