@@ -266,7 +266,7 @@ def test_smoothing_maximises_the_restricted_likelihood() -> None:
     unit = ranks.total**2 / 2.0
     loss = penalised(pairs, np.maximum(penalty.per_column(found.smoothing), 1e-9))
     b = approached(loss, found.b, 20)
-    products, information = loss.moments(b)
+    products, _, information = loss.moments(b)
     P = np.diag(loss.ridge)
     inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
     freedom = 1.0 - np.diagonal(inverse) * loss.ridge

@@ -19,6 +19,7 @@ from crank.cli import main
 from crank.errors import DataError, ModelFileError, OptionError
 from crank.export.json.text import fingerprint
 from crank.fitting import linear as fitting
+from crank.fitting.folds import some_rows
 from crank.fitting.linear import fit_linear
 from crank.fitting.pairs import mean_loss
 from crank.fitting.penalty import coefficient_path, fit_judged, penalty_grid
@@ -329,3 +330,30 @@ def test_the_estimator_chooses_as_the_formula_does() -> None:
     np.testing.assert_array_equal(estimator.coef_, m.ranker.coef)
     drawn_anew = RankingLinear(penalty="cv", random_state=None).fit(sample.X, sample.y)
     assert drawn_anew.penalty_ > 0.0
+
+
+def test_a_part_of_many_rows_is_dealt_out_to_folds(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("crank.fitting.penalty.MOST_JUDGED", 200)
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"x": rng.normal(size=600), "k": np.repeat(np.arange(60), 10)})
+    data["y"] = data["x"] + rng.logistic(size=600)
+    whole = crank.linear(data, "y ~ x", cv=None)
+    for options in ({}, {"penalty": "cv"}, {"groups": "k"}):
+        model = crank.linear(data, "y ~ x", **options)  # type: ignore[arg-type]
+        assert model.training.n_judged == 200
+        judged = model.training.crossvalidated["kendall"]
+        assert judged.se > 1.5 * model.training.figures["kendall"].se
+        assert "Cross-validation fitted and judged 200 of the 600 rows" in str(model.summary())
+        model.to_json(tmp_path / "m.json")
+        assert crank.load(tmp_path / "m.json").training.n_judged == 200
+    assert np.array_equal(crank.linear(data, "y ~ x").ranker.coef, whole.ranker.coef)
+    assert whole.training.n_judged is None
+
+
+def test_groups_stay_whole_in_a_part_of_the_rows() -> None:
+    labels = np.random.default_rng(0).integers(0, 9, 500)
+    chosen = some_rows(500, 200, labels, np.random.default_rng(1))
+    assert 0 < chosen.sum() <= 200 or len(np.unique(labels[chosen])) == 4
+    assert not set(labels[chosen]) & set(labels[~chosen])

@@ -25,6 +25,7 @@ def additive(
     smoothing: float | None = None,
     penalty: float = RIDGE,
     pairs: int | Literal["auto"] | Sequence[tuple[str, str]] = "auto",
+    monotone: Mapping[str, str | int] | None = None,
     weights: Any = None,
     groups: Any = None,
     subset: Any = None,
@@ -64,6 +65,11 @@ def additive(
         or a curve for each level of a category. "auto" adds as many, 15 at most, as let rows that
         were held out be ranked best, mostly none; a number adds the strongest so many;
         ``[("x", "z")]`` names them. With a `smoothing` that is given none are sought.
+    monotone : mapping, optional
+        ``{"x": "increasing"}``: the score never decreases in that column while all others stay as
+        they are; also "decreasing", 1 and −1. Names are raw columns or terms: lines, also of log
+        and the like, and smooth terms. They are no
+        sides of pairs. Bands and tests do not count the constraint, which makes them careful.
     weights, groups, subset, na_action, context
         As in `crank.linear`; folds keep groups whole.
     cv : int, optional
@@ -104,7 +110,13 @@ def additive(
     if cv is None and pairs == "auto":
         pairs = 0
     options = AdditiveOptions(
-        link, smoothing, penalty, pairs=checked_pairs(pairs), cv=cv, random_state=random_state
+        link,
+        smoothing,
+        penalty,
+        pairs=checked_pairs(pairs),
+        cv=cv,
+        random_state=random_state,
+        monotone=monotone,  # type: ignore[arg-type]  # numbers become words there
     )
     rows = training_rows(
         data,
@@ -122,6 +134,7 @@ def additive(
         "smoothing": smoothing,
         "penalty": penalty,
         "pairs": pairs,
+        "monotone": options.monotone,
         "weights": weights,
         "groups": groups,
         "subset": subset,
@@ -155,7 +168,7 @@ def smoothed(
         groups=rows.groups,
     )
     figures = training_figures(found.ranker, found.X, ranks, rows.groups)
-    training = rows.info(ranks, figures, found.crossvalidated)
+    training = rows.info(ranks, figures, found.crossvalidated, n_judged=found.n_judged)
     return AdditiveModel(
         formula=parsed.text,
         response=response,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from crank.api.fit_additive import smoothed
 from crank.api.rows import in_process, training_rows
 from crank.api.seeds import drawn_seed
+from crank.design.slopes import slopes
 from crank.errors import OptionError
 from crank.fitting.columns import check_columns
 from crank.fitting.linear import training_figures
@@ -16,6 +17,7 @@ from crank.formula import has_smooths, learn_design, learn_response
 from crank.frames.partitioned import is_dask, only_for_dask
 from crank.models.linear import LinearModel
 from crank.rankers.additive import AdditiveOptions
+from crank.rankers.directions import signs_of
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.ranks import rank
 from crank.records.base import refuse_missing
@@ -30,6 +32,7 @@ def linear(
     penalty: float | Literal["cv", "1se"] = 0.0,
     l1_ratio: float = 0.0,
     cv: int | None = 10,
+    monotone: Mapping[str, str | int] | None = None,
     weights: Any = None,
     groups: Any = None,
     subset: Any = None,
@@ -68,7 +71,12 @@ def linear(
         leaves some coefficients at 0 and chooses columns so. A lasso has no standard errors.
     cv : int or None
         Folds by which the penalty is chosen, and by which the summary's figures are honest: fewer
-        on small data, as in `crank.fit`. None runs no cross-validation.
+        on small data, as in `crank.fit`. Above 50,000 rows a random part of so many is dealt out
+        to folds, and the summary says so. None runs no cross-validation.
+    monotone : mapping, optional
+        ``{"x": "increasing"}``: the score never decreases in that column while all others stay as
+        they are; also "decreasing", 1 and −1. Names are raw columns or terms: lines, also of log
+        and the like, and smooth terms. Not with a lasso.
     weights : str or array-like, optional
         Case weights: a column's name or one number a row. A pair counts with the product of its
         rows' weights, as if rows were repeated; for standard errors a row is one observation.
@@ -126,7 +134,14 @@ def linear(
     """
     if random_state is None:
         random_state = drawn_seed()
-    options = LinearOptions(link, penalty, l1_ratio, cv, random_state)
+    options = LinearOptions(
+        link,
+        penalty,
+        l1_ratio,
+        cv,
+        random_state,
+        monotone,  # type: ignore[arg-type]  # numbers become words there
+    )
     whole = is_dask(data) and sample is None
     if not whole:
         only_for_dask(data, client, None)
@@ -137,6 +152,7 @@ def linear(
         "penalty": penalty,
         "l1_ratio": l1_ratio,
         "cv": cv,
+        "monotone": options.monotone,
         "weights": weights,
         "groups": groups,
         "subset": subset,
@@ -147,6 +163,11 @@ def linear(
     if whole:
         from crank.api.cluster import ask, fitted_linear
 
+        if options.monotone:
+            raise OptionError(
+                "monotone= is not for Dask data frames as a whole. Fit a sample of their rows, "
+                "sample=100_000, or a tree, crank.fit."
+            )
         wanted, columns = ask(
             data,
             formula,
@@ -186,10 +207,16 @@ def linear(
     X = design.matrix(rows.table)
     refuse_missing(X, design, f"a {LinearRanker.kind} ranker")
     ranks = rank(y, rows.weights)
-    fitted = fit_judged(X, ranks, options=options, groups=rows.groups, names=design.names)
-    training = rows.info(
-        ranks, training_figures(fitted.ranker, X, ranks, rows.groups), fitted.crossvalidated
+    fitted = fit_judged(
+        X,
+        ranks,
+        options=options,
+        groups=rows.groups,
+        names=design.names,
+        slopes=slopes(design, signs_of(options.monotone)),
     )
+    figures = training_figures(fitted.ranker, X, ranks, rows.groups)
+    training = rows.info(ranks, figures, fitted.crossvalidated, n_judged=fitted.n_judged)
     return LinearModel(
         formula=rows.parsed.text,
         response=response,
@@ -215,4 +242,5 @@ def _smooth_options(options: LinearOptions) -> AdditiveOptions:
         pairs=0,
         cv=options.cv,
         random_state=options.random_state or 0,
+        monotone=options.monotone,
     )

@@ -85,6 +85,7 @@ class TrainingRows:
         figures: Mapping[str, Estimate],
         crossvalidated: Mapping[str, Estimate],
         scores: ColumnProfile | None = None,
+        n_judged: int | None = None,
     ) -> TrainingInfo:
         """Say all that a model remembers of its training: its figures, and these rows."""
         return replace(
@@ -94,6 +95,7 @@ class TrainingRows:
             columns=self.columns,
             data=self.fingerprint,
             scores=scores,
+            n_judged=n_judged,
         )
 
 

@@ -28,23 +28,26 @@ OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "fit",
         (
             *("learner", "param", "criterion", "max_depth", "min_samples_leaf", "leaf_order"),
-            *("prune", "cv", "cv_repeats", "random_state", "n_jobs"),
+            *("prune", "cv", "cv_repeats", "monotone", "random_state", "n_jobs"),
         ),
     ),
-    "linear": ("linear", ("link", "penalty", "l1_ratio", "cv", "random_state")),
+    "linear": ("linear", ("link", "penalty", "l1_ratio", "cv", "monotone", "random_state")),
     "forest": (
         "forest",
         (
             *("learner", "param", "criterion", "max_depth", "min_samples_leaf", "n_trees"),
-            *("max_features", "thresholds", "max_samples", "random_state", "n_jobs"),
+            *("max_features", "thresholds", "max_samples", "monotone", "random_state", "n_jobs"),
         ),
     ),
-    "additive": ("additive", ("link", "smoothing", "penalty", "pairs", "cv", "random_state")),
+    "additive": (
+        "additive",
+        ("link", "smoothing", "penalty", "pairs", "cv", "monotone", "random_state"),
+    ),
     "boost": (
         "boost",
         (
             *("loss", "kappa", "rounds", "max_rounds", "trees", "param", "metric", "cv"),
-            *("random_state", "n_jobs"),
+            *("monotone", "random_state", "n_jobs"),
         ),
     ),
     "blend": (
@@ -98,6 +101,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--prune", choices=("cv", "1se", "none"), help="default: cv")
     command.add_argument(
         "--cv", type=int, metavar="FOLDS", help="default: 10; of a booster by size"
+    )
+    command.add_argument(
+        "--monotone",
+        action="append",
+        metavar="COLUMN=WAY",
+        help="increasing or decreasing, in which the score never turns; repeatable",
     )
     command.add_argument("--cv-repeats", type=int, metavar="N", help="default: 1")
     command.add_argument(
@@ -288,6 +297,8 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     if "param" in options:
         target = "learner_params" if "learner" in own else "params"
         options[target] = dict(map(_param, options.pop("param")))
+    if "monotone" in options:
+        options["monotone"] = dict(map(_direction, options["monotone"]))
     if options.get("prune") == "none":
         options["prune"] = None
     return options
@@ -311,6 +322,16 @@ def _number_or_name(text: str) -> float | str:
         return int(text) if text.isdigit() else float(text)
     except ValueError:
         return text
+
+
+def _direction(text: str) -> tuple[str, str]:
+    """Read COLUMN=WAY; the model checks the way."""
+    name, equals, way = text.rpartition("=")
+    if not equals or not name:
+        raise OptionError(
+            f"--monotone {text!r} is not allowed. Allowed: COLUMN=increasing, COLUMN=decreasing."
+        )
+    return name, way
 
 
 def _param(text: str) -> tuple[str, Any]:

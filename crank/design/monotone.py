@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from crank.design.expressions import Steps, columns_of
@@ -150,15 +150,28 @@ def signs(design: DesignSpec, wanted: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(found)
 
 
+def check_named(design: DesignSpec, name: str) -> None:
+    """Refuse the name of what is neither a column of numbers nor a term."""
+    kinds = {variable.name: variable.kind for variable in design.variables}
+    if kinds.get(name) == "category":
+        raise _unordered(name)
+    if name not in kinds and name not in design.terms:
+        raise _unknown(name, [*kinds, *design.terms])
+
+
+def _unknown(name: str, known: Iterable[str]) -> OptionError:
+    allowed = list(dict.fromkeys(known))
+    return OptionError(
+        f"monotone= names {name!r}, which the formula does not use. "
+        f"Allowed: {listed(map(repr, allowed))}.{did_you_mean(name, allowed)}"
+    )
+
+
 def _column(design: DesignSpec, name: str) -> dict[int, int]:
     """Find a column of the design by its own name."""
     at = [j for j, label in enumerate(design.names) if label == name]
     if not at:
-        known = list(dict.fromkeys([v.name for v in design.variables] + list(design.names)))
-        raise OptionError(
-            f"monotone= names {name!r}, which the formula does not use. "
-            f"Allowed: {listed(map(repr, known))}.{did_you_mean(name, known)}"
-        )
+        raise _unknown(name, [*(v.name for v in design.variables), *design.names])
     if design.levels[at[0]] is not None:
         raise _unordered(name)
     return {at[0]: 1}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -17,6 +19,7 @@ from crank.formula import every_column, learn_design
 from crank.frames.table import Table
 from crank.growing.matrix import FloatArray
 from crank.rankers.additive import RIDGE, AdditiveOptions
+from crank.rankers.directions import in_words, signs_of
 from crank.ranks import rank
 
 
@@ -33,6 +36,9 @@ class RankingAdditive(RankingEstimator):
         Ridge; see `crank.additive`.
     pairs : int, "auto" or list of pairs of names
         Surfaces over pairs of columns; see `crank.additive`.
+    monotone : mapping, optional
+        "increasing" or "decreasing" (1 or −1) by column: its name if X has names, else its number.
+        See `crank.additive`.
     cv : int, splitter or iterable of (train, test)
         Folds that say how many pairs, as scikit-learn takes them. Training rows must be all
         others.
@@ -63,6 +69,7 @@ class RankingAdditive(RankingEstimator):
         smoothing: float | None = None,
         penalty: float = RIDGE,
         pairs: Any = "auto",
+        monotone: Mapping[Any, str | int] | None = None,
         cv: Any = 5,
         random_state: Any = 0,
     ) -> None:
@@ -70,6 +77,7 @@ class RankingAdditive(RankingEstimator):
         self.smoothing = smoothing
         self.penalty = penalty
         self.pairs = pairs
+        self.monotone = monotone
         self.cv = cv
         self.random_state = random_state
 
@@ -91,12 +99,16 @@ class RankingAdditive(RankingEstimator):
             pairs=self.pairs,
             cv=int(self.cv) if isinstance(self.cv, Integral) else 2,
             random_state=int(np.random.default_rng().integers(2**31)) if seed is None else seed,
+            monotone=self.monotone,  # type: ignore[arg-type]  # numbers become words there
         )
         folds = None if isinstance(self.cv, Integral) else _folds(self.cv, X, y)
         if folds is not None and sample_weight is not None:
             folds = folds[np.broadcast_to(sample_weight, len(folds)) > 0]
         X, y, weight = self._checked_sample(X, y, sample_weight, missing=False)
         table = self._table(X)
+        signs = self._directions(signs_of(options.monotone))
+        named = {name: sign for name, sign in zip(table.names, signs, strict=False) if sign}
+        options = replace(options, monotone=in_words(named))
         parsed = every_column(table)
         design = learn_design(parsed, table, native=False, smooth=True, weights=weight)
         found = fit_terms(

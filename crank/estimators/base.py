@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from crank.design.reader import surely_finite
 from crank.design.response import in_order_of
-from crank.errors import DataError
+from crank.errors import DataError, OptionError, did_you_mean, listed
 from crank.frames.alignment import check_aligned
 from crank.frames.columns import exceeds_floats
 from crank.growing.matrix import FloatArray
@@ -55,6 +56,21 @@ class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         """
         figure = IAUC if len(np.unique(y)) >= IAUC.members else KENDALL
         return figure.estimate(y, self.predict(X), sample_weight)
+
+    def _column(self, name: Any, option: str) -> int:
+        """Find a column that an option names, by its name or its number."""
+        names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
+        if name not in names:
+            raise OptionError(
+                f"{option}= names {name!r}, which X does not have. "
+                f"Allowed: {listed(map(repr, names))}.{did_you_mean(name, names)}"
+            )
+        return names.index(name)
+
+    def _directions(self, wanted: Mapping[Any, int]) -> tuple[int, ...]:
+        """Find the direction of each column; nothing if none has one."""
+        found = {self._column(name, "monotone"): sign for name, sign in wanted.items()}
+        return tuple(found.get(k, 0) for k in range(self.n_features_in_)) if found else ()
 
     def _checked_sample(
         self, X: Any, y: Any, sample_weight: Any, *, missing: bool

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from crank.errors import OptionError, did_you_mean, listed
 from crank.estimators.base import RankingEstimator, seed_of
 from crank.fitting.booster import fit_booster
 from crank.metrics.groups import check_several, read_groups
@@ -133,12 +132,11 @@ class RankingBooster(RankingEstimator):
                 kept = kept[np.asarray(sample_weight) > 0]
             labels = read_groups(kept, len(y)).astype(np.intp)
             check_several(labels)
-        wanted = {self._column(name, "monotone"): d for name, d in options.directions.items()}
         fitted = fit_booster(
             np.asarray(X, dtype=np.float64),
             rank(y, weight),
             options=options,
-            monotone=[wanted.get(j, 0) for j in range(X.shape[1])] if wanted else (),
+            monotone=self._directions(options.directions),
             interaction=self._sets(options.interaction),
             labels=labels,
         )
@@ -166,15 +164,6 @@ class RankingBooster(RankingEstimator):
         found = [[self._column(name, "interaction") for name in names] for names in sets]
         named = {j for columns in found for j in columns}
         return found + [[j] for j in range(self.n_features_in_) if j not in named]
-
-    def _column(self, name: Any, option: str) -> int:
-        names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        if name not in names:
-            raise OptionError(
-                f"{option}= names {name!r}, which X does not have. "
-                f"Allowed: {listed(map(repr, names))}.{did_you_mean(name, names)}"
-            )
-        return names.index(name)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.errors import OptionError, did_you_mean, listed
 from crank.estimators.base import RankingEstimator
 from crank.metrics.groups import check_several, read_groups
 from crank.plugins.base import SplitLearner
@@ -20,17 +19,6 @@ class LearnerEstimator(RankingEstimator):
 
     learner: str | SplitLearner
     learner_params: Mapping[str, Any] | None
-
-    def _directions(self, wanted: Mapping[Any, int]) -> tuple[int, ...]:
-        """Find the direction of each column."""
-        names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            raise OptionError(
-                f"monotone= names {unknown[0]!r}, which X does not have. "
-                f"Allowed: {listed(map(repr, names))}.{did_you_mean(unknown[0], names)}"
-            )
-        return tuple(wanted.get(name, 0) for name in names) if wanted else ()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

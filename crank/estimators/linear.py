@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from crank.design.slopes import Slopes
 from crank.estimators.base import RankingEstimator, seed_of
 from crank.fitting.penalty import fit_judged
+from crank.rankers.directions import signs_of
 from crank.rankers.linear import LinearOptions
 from crank.ranks import rank
 
@@ -28,6 +31,9 @@ class RankingLinear(RankingEstimator):
         Share of the lasso in the penalty, from 0, ridge, to 1.
     cv : int
         Folds by which "cv" and "1se" choose the penalty.
+    monotone : mapping, optional
+        "increasing" or "decreasing" (1 or −1) by column: its name if X has names, else its number.
+        See `crank.linear`.
     random_state : int, RandomState or None
         Deals the rows out to folds.
 
@@ -55,12 +61,14 @@ class RankingLinear(RankingEstimator):
         penalty: float | Literal["cv", "1se"] = 0.001,
         l1_ratio: float = 0.0,
         cv: int = 10,
+        monotone: Mapping[Any, str | int] | None = None,
         random_state: Any = 0,
     ) -> None:
         self.link = link
         self.penalty = penalty
         self.l1_ratio = l1_ratio
         self.cv = cv
+        self.monotone = monotone
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -75,12 +83,26 @@ class RankingLinear(RankingEstimator):
         """
         cv = self.cv if isinstance(self.penalty, str) else None
         options = LinearOptions(
-            self.link, self.penalty, self.l1_ratio, cv, seed_of(self.random_state)
+            self.link,
+            self.penalty,
+            self.l1_ratio,
+            cv,
+            seed_of(self.random_state),
+            self.monotone,  # type: ignore[arg-type]  # numbers become words there
         )
         X, y, weight = self._checked_sample(X, y, sample_weight, missing=False)
         X = X.astype(np.float64, copy=False)
         names = getattr(self, "feature_names_in_", ())
-        fitted = fit_judged(X, rank(y, weight), options=options, names=names, judge=False)
+        signs = np.diag(self._directions(signs_of(options.monotone))).astype(np.float64)
+        rows = signs[signs.any(axis=1)].reshape(-1, X.shape[1])
+        fitted = fit_judged(
+            X,
+            rank(y, weight),
+            options=options,
+            names=names,
+            judge=False,
+            slopes=Slopes(rows, np.zeros(len(rows))),
+        )
         self.ranker_ = fitted.ranker
         self.penalty_ = self.ranker_.penalty
         return self

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from crank.criteria import require_distinct
 from crank.design.penalties import ColumnPenalties
+from crank.design.slopes import Slopes
+from crank.fitting.bounded import Bounds, freedom_of
 from crank.fitting.columns import Columns, check_columns, standardised
+from crank.fitting.folds import some_rows
 from crank.fitting.linear import Groups, first_width, refined, sandwich, settled, summarised
 from crank.fitting.pairs import Floats, Pairs
 from crank.fitting.smoothing import (
@@ -25,7 +28,7 @@ from crank.fitting.smoothing import (
     penalised,
 )
 from crank.growing.matrix import FloatArray
-from crank.kernels.links import LINKS
+from crank.kernels.links import LINKS, Link
 from crank.rankers.additive import AdditiveOptions, AdditiveRanker
 from crank.rankers.linear import LinearOptions, linear_score
 from crank.ranks import Ranks
@@ -49,12 +52,19 @@ class Sample:
         Of the kept columns, in units of their standard deviations.
     groups : ndarray of int or None
         Group of each position.
+    bounds : Bounds or None
+        What coefficients of monotone terms obey.
     """
 
     columns: Columns
     ranks: Ranks
     penalty: Penalty
     groups: Groups | None
+    bounds: Bounds | None = None
+
+    def pairs(self, link: Link, width: float) -> Pairs:
+        """See the sample as all its pairs, without a penalty."""
+        return Pairs(self.columns.Z, self.ranks, link, 0.0, width, bounds=self.bounds)
 
 
 def prepared(
@@ -63,6 +73,7 @@ def prepared(
     penalties: ColumnPenalties,
     options: AdditiveOptions,
     groups: Groups | None,
+    slopes: Slopes | None = None,
 ) -> Sample:
     """Standardise the columns and put the penalties in the same units."""
     size = options.penalty * penalties.size
@@ -71,27 +82,25 @@ def prepared(
     # a coefficient in its own unit is that of the standardised column over its scale
     unit = np.where(penalties.scaled[kept], 1.0, columns.scale**2)
     penalty = Penalty(penalties.bending[kept] / unit, size[kept] / unit, penalties.term[kept])
-    return Sample(columns, ranks, penalty, None if groups is None else groups[ranks.row])
+    bounds = Bounds.of(slopes, kept, columns.scale)
+    return Sample(columns, ranks, penalty, None if groups is None else groups[ranks.row], bounds)
 
 
-def some_rows(sample: Sample, seed: int, most: int = ROWS) -> NDArray[np.bool_]:
+def few_of(sample: Sample, seed: int, most: int = ROWS) -> NDArray[np.bool_]:
     """Choose a random part of many rows, by position; groups stay whole."""
     n = len(sample.ranks.row)
-    if n <= most:
-        return np.ones(n, dtype=bool)
-    unit = np.arange(n) if sample.groups is None else sample.groups
-    rng = np.random.default_rng(seed)
-    return np.asarray(rng.random(int(unit.max()) + 1)[unit] < most / n)
+    return some_rows(n, most, sample.groups, np.random.default_rng(seed))
 
 
 def subsample(sample: Sample, keep: NDArray[np.bool_]) -> Sample:
-    """Take some rows of a sample."""
+    """Take some rows of a sample, numbered anew."""
     if keep.all():
         return sample
     columns, labels = sample.columns, sample.groups
     number = None if labels is None else np.unique(labels[keep], return_inverse=True)[1]
     part = replace(columns, Z=columns.Z[keep])
-    return Sample(part, sample.ranks.subset(keep), sample.penalty, number)
+    ranks = replace(sample.ranks.subset(keep), row=np.arange(len(part.Z)))
+    return Sample(part, ranks, sample.penalty, number, sample.bounds)
 
 
 def fit_additive(
@@ -103,6 +112,7 @@ def fit_additive(
     groups: Groups | None = None,
     names: Sequence[str] = (),
     rugs: Mapping[str, Floats] | None = None,
+    slopes: Slopes | None = None,
 ) -> AdditiveRanker:
     """Fit an additive ranker to arrays that have been checked.
 
@@ -121,10 +131,12 @@ def fit_additive(
         Of the columns, for messages.
     rugs : mapping of str to ndarray, optional
         Some training values of each factor of numbers.
+    slopes : Slopes, optional
+        Inequalities that the coefficients obey, for monotone terms.
     """
     require_distinct(ranks)
     check_columns(X.shape[1])
-    sample = prepared(X, ranks, penalties, options, groups)
+    sample = prepared(X, ranks, penalties, options, groups, slopes)
     if options.smoothing is None and has_few_rows(X, ranks):
         options = replace(options, pairs=0, smoothing=CAUTIOUS)
     if options.smoothing is None:
@@ -154,8 +166,8 @@ def has_few_rows(X: FloatArray, ranks: Ranks) -> bool:
 
 def tuned(sample: Sample, options: AdditiveOptions) -> Smoothed:
     """Choose the smoothing of every term, on a part of many rows."""
-    part = subsample(sample, some_rows(sample, options.random_state))
-    pairs = Pairs(part.columns.Z, part.ranks, LINKS[options.link], 0.0, WIDTH)
+    part = subsample(sample, few_of(sample, options.random_state))
+    pairs = part.pairs(LINKS[options.link], WIDTH)
     found = choose_smoothing(pairs, part.penalty, part.groups)
     # the best smoothing of a larger sample is smaller, as variances are
     share = part.ranks.total / sample.ranks.total
@@ -173,7 +185,7 @@ def solved(
     columns, ranks = sample.columns, sample.ranks
     penalty = sample.penalty.per_column(found.smoothing)
     width = first_width(len(X))
-    pairs = penalised(Pairs(columns.Z, ranks, LINKS[options.link], 0.0, width), penalty)
+    pairs = penalised(sample.pairs(LINKS[options.link], width), penalty)
     labels = [str(names[k]) if len(names) else f"column {k}" for k in columns.kept]
     b = settled(pairs, found.b, labels)
     if pairs.width and len(b):
@@ -187,7 +199,7 @@ def solved(
     score = linear_score(X, coef, columns.centre)[ranks.row]
     reference, share = summarised(score, ranks.weight)
     return AdditiveRanker(
-        options=LinearOptions(options.link, options.penalty),
+        options=LinearOptions(options.link, options.penalty, monotone=options.monotone),
         coef=coef,
         vcov=_widened(known.vcov / unit, kept, p),
         centre=columns.centre,
@@ -237,6 +249,10 @@ def unsureness(pairs: Pairs, b: Floats, vcov: Floats, n: int) -> Unsureness:
     c J (pairs are not independent), so its bias adds c (J+P)⁻¹ P (J+P)⁻¹, as in Nychka (1988).
     Influences on the rows that were fitted are too small: bands are wider by what the fit used
     of n independent rows.
+
+    Inequalities that bind are no help here: a fit that obeys them is the nearest to one that need
+    not, so it is no farther from a truth that obeys them, and the covariance of the latter is on
+    the careful side. Degrees of freedom do count them.
     """
     if not len(b):
         empty = np.zeros((0, 0))
@@ -244,8 +260,8 @@ def unsureness(pairs: Pairs, b: Floats, vcov: Floats, n: int) -> Unsureness:
     _, information = pairs.newton(b)
     inverse = np.linalg.inv(information)
     penalty = np.broadcast_to(pairs.ridge, len(b))
-    freedom = np.clip(1.0 - np.diagonal(inverse) * penalty, 0.0, 1.0)
-    total = float(freedom.sum())
+    freedom = freedom_of(pairs.bounds, b, information, penalty)[1]
+    total = float(np.clip(1.0 - np.diagonal(inverse) * penalty, 0.0, 1.0).sum())
     # trace of (J+P)⁻¹V over that of (J+P)⁻¹J
     inflation = float(np.sum(vcov * information)) / total if total > 0.0 else 0.0
     vcov = (vcov + vcov.T) / 2.0

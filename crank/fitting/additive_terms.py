@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.design.expressions import columns_of
 from crank.design.factors import Dummies, Number, Smooth
 from crank.design.penalties import column_penalties
 from crank.design.rugs import rugs_of
+from crank.design.slopes import slopes
 from crank.design.spec import DesignSpec
 from crank.fitting.additive import (
     Sample,
+    few_of,
     fit_additive,
     has_few_rows,
     prepared,
-    some_rows,
     subsample,
 )
 from crank.fitting.columns import check_columns
@@ -33,6 +35,7 @@ from crank.growing.matrix import FloatArray
 from crank.kernels.links import LINKS
 from crank.metrics.figures import KENDALL, figures
 from crank.rankers.additive import AdditiveOptions, AdditiveRanker
+from crank.rankers.directions import signs_of
 from crank.rankers.validation import Estimate
 from crank.ranks import Ranks
 
@@ -56,12 +59,15 @@ class Fitted:
     crossvalidated : dict of Estimate
         Held-out figures; each fold has as many pairs as the other folds ask for. Empty if
         there are none.
+    n_judged : int or None
+        Rows that were dealt out to folds, if not all were.
     """
 
     design: DesignSpec
     X: FloatArray
     ranker: AdditiveRanker
     crossvalidated: dict[str, Estimate]
+    n_judged: int | None = None
 
 
 def fit_terms(
@@ -97,6 +103,7 @@ def fit_terms(
     """
     crossvalidated: dict[str, Estimate] = {}
     chosen: Sequence[tuple[str, str]] = ()
+    n_judged, wanted = None, signs_of(options.monotone)
     if isinstance(options.pairs, tuple):
         parsed = with_pairs(parsed, options.pairs)
         design = learn_design(parsed, table, native=False, smooth=True, weights=weights)
@@ -104,19 +111,31 @@ def fit_terms(
     check_columns(X.shape[1])
     if options.smoothing is None and not has_few_rows(X, ranks):
         sample = prepared(
-            X, ranks, column_penalties(design, straight=options.straight), options, groups
+            X,
+            ranks,
+            column_penalties(design, straight=options.straight),
+            options,
+            groups,
+            slopes(design, wanted),
         )
-        keep = some_rows(sample, options.random_state, ROWS)
+        keep = few_of(sample, options.random_state, ROWS)
         sides: tuple[Side, ...] = ()
         if options.pairs == "auto" or (isinstance(options.pairs, int) and options.pairs):
-            sides = sides_of(parsed, table, weights, design, sample, keep)
+            sides = sides_of(parsed, table, weights, design, sample, keep, wanted)
         part = subsample(sample, keep)
         candidates = Candidates(
-            part.columns.Z, part.ranks, LINKS[options.link], part.penalty, sides, part.groups
+            part.columns.Z,
+            part.ranks,
+            LINKS[options.link],
+            part.penalty,
+            sides,
+            part.groups,
+            part.bounds,
         )
         fold = None if folds is None else folds[ranks.row][keep]
         study = studied(candidates, options, fold)
         crossvalidated = study.figures()
+        n_judged = None if keep.all() or not crossvalidated else int(keep.sum())
         chosen = candidates.kept(study.count) if study.count else ()
     if chosen:
         parsed = with_pairs(parsed, chosen)
@@ -130,8 +149,9 @@ def fit_terms(
         groups=groups,
         names=design.names,
         rugs=rugs_of(design, table),
+        slopes=slopes(design, wanted),
     )
-    return Fitted(design, X, ranker, crossvalidated)
+    return Fitted(design, X, ranker, crossvalidated, n_judged)
 
 
 def sides_of(
@@ -141,9 +161,18 @@ def sides_of(
     design: DesignSpec,
     sample: Sample,
     keep: NDArray[np.bool_],
+    monotone: Collection[str] = (),
 ) -> tuple[Side, ...]:
-    """Find the terms that may be sides of pairs, with their few columns in the order of y."""
-    terms = pair_sides(parsed)
+    """Find the terms that may be sides of pairs, with their few columns in the order of y.
+
+    Monotone terms are none: a product could turn them.
+    """
+    held = {
+        name
+        for name, term in pair_sides(parsed).items()
+        if name in monotone or not set(monotone).isdisjoint(columns_of(term.factors[0].steps))
+    }
+    terms = {name: term for name, term in pair_sides(parsed).items() if name not in held}
     if len(terms) < 2:
         return ()
     small = learn_design(
@@ -273,7 +302,7 @@ def studied(
             if ranks.subset(~held).n_distinct > 1:
                 test = ranks.subset(held)
                 judged.append(tuple(Judged(s, test) for s in candidates.path(held, counts)))
-    labels, n = None, int(ranks.row.max()) + 1
+    labels, n = None, len(ranks.row)
     if candidates.groups is not None:
         labels = np.zeros(n, dtype=np.intp)
         labels[ranks.row] = candidates.groups

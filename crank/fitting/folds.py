@@ -80,6 +80,31 @@ def few_rows(ranks: Ranks) -> bool:
     return len(ranks.row) * (1.0 - tied_pairs(ranks)) < FEW_ROWS
 
 
+def some_rows(
+    n: int, most: int, labels: NDArray[np.intp] | None, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Choose rows at random, no more than so many; groups stay whole, at least four of them.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> int(some_rows(1000, 300, None, rng).sum())
+    300
+    >>> int(some_rows(1000, 300, np.repeat(np.arange(10), 100), rng).sum())
+    400
+    """
+    if n <= most:
+        return np.ones(n, dtype=bool)
+    chosen = np.zeros(n if labels is None else int(labels.max()) + 1, dtype=bool)
+    order = rng.permutation(len(chosen))
+    if labels is None:
+        chosen[order[:most]] = True
+        return chosen
+    size = np.cumsum(np.bincount(labels)[order])
+    chosen[order[: max(4, int(np.searchsorted(size, most, side="right")))]] = True
+    return chosen[labels]
+
+
 def deal(
     ranks: Ranks, labels: NDArray[np.intp] | None, folds: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.criteria import require_distinct
+from crank.design.slopes import Slopes
 from crank.errors import DataError, listed
+from crank.fitting.bounded import Bounds, bounded_minimum
 from crank.fitting.columns import check_columns, standardised
 from crank.fitting.estimate import figures_of
 from crank.fitting.pairs import Floats, Pairs
@@ -57,6 +59,7 @@ def fit_linear(
     groups: Groups | None = None,
     names: Sequence[str] = (),
     path: PenaltyPath | None = None,
+    slopes: Slopes | None = None,
 ) -> LinearRanker:
     """Fit a linear ranker to arrays that have been checked.
 
@@ -73,6 +76,8 @@ def fit_linear(
         Of the columns, for messages.
     path : PenaltyPath, optional
         What the penalty is chosen from, if it is to be chosen; see `crank.fitting.penalty`.
+    slopes : Slopes, optional
+        Inequalities that the coefficients obey, for a monotone score.
 
     Examples
     --------
@@ -94,6 +99,7 @@ def fit_linear(
         ridge=ridge,
         width=first_width(len(X)),
         lasso=lasso,
+        bounds=Bounds.of(slopes, columns.kept, columns.scale),
     )
     labels = [str(names[k]) if len(names) else f"column {k}" for k in columns.kept]
     number = None if groups is None else groups[ranks.row]
@@ -181,6 +187,10 @@ def settled(
         return b
     if pairs.lasso:
         return sparse_minimum(pairs, b, tolerance)
+    if pairs.bounds is not None:
+        return bounded_minimum(
+            pairs.newton, pairs.bounds, b, tolerance, lambda b: _check_kept(pairs, b, names)
+        )
     longest = np.inf
     if information is None or not pairs.compiled:
         score, information = pairs.newton(b)
@@ -215,12 +225,17 @@ def settled(
                 break
             step, descent = step / 2.0, descent / 2.0
         b = trial
-        if not pairs.penalised and pairs.separates(b):
-            raise _separated(pairs, b, names)
+        _check_kept(pairs, b, names)
     raise DataError(
         f"the coefficients do not settle in {taken + 1} steps: some columns nearly determine the "
         f"order of y, or each other. {REMEDY}"
     )
+
+
+def _check_kept(pairs: Pairs, b: Floats, names: Sequence[str]) -> None:
+    """Raise if the loss falls for ever along these coefficients."""
+    if not pairs.penalised and pairs.separates(b):
+        raise _separated(pairs, b, names)
 
 
 def _separated(
@@ -292,7 +307,7 @@ def sandwich(pairs: Pairs, b: Floats, groups: Groups | None) -> tuple[Floats, Fl
     if pairs.lasso:  # a stand-in by which grids are judged
         return np.diag(np.full(len(b), SPARSE_UNIT**2)), np.eye(len(b))
     if groups is None:
-        products, information = pairs.moments(b)
+        products, _, information = pairs.moments(b)
     else:
         each = [np.bincount(groups, u) for u in pairs.influences(b).T]
         sums = np.array(each, dtype=np.float64)

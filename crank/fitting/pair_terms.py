@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.fitting.bounded import Bounds
 from crank.fitting.linear import Groups
 from crank.fitting.pairs import Floats, Pairs
 from crank.fitting.smoothing import START, WIDTH, Penalty, Smoothed, choose_smoothing
@@ -146,6 +147,8 @@ class Candidates:
     penalty : Penalty
     sides : tuple of Side
     groups : ndarray of int or None
+    bounds : Bounds or None
+        What the coefficients of the columns without pairs obey.
     """
 
     Z: Floats
@@ -154,6 +157,7 @@ class Candidates:
     penalty: Penalty
     sides: tuple[Side, ...] = ()
     groups: Groups | None = None
+    bounds: Bounds | None = None
     made: dict[tuple[int, int], Product] = field(default_factory=dict)
 
     def products(self, chosen: Sequence[tuple[int, int]]) -> list[Product]:
@@ -225,4 +229,5 @@ class Candidates:
 
     def _pairs(self, Z: Floats, rows: Mask) -> Pairs:
         ranks = self.ranks if rows.all() else self.ranks.subset(rows)
-        return Pairs(np.ascontiguousarray(Z[rows]), ranks, self.link, 0.0, WIDTH)
+        bounds = None if self.bounds is None else self.bounds.widened(Z.shape[1])
+        return Pairs(np.ascontiguousarray(Z[rows]), ranks, self.link, 0.0, WIDTH, bounds=bounds)

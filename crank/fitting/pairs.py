@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.fitting.bounded import Bounds
 from crank.kernels.compiler import numba_works
 from crank.kernels.links import Link
 from crank.kernels.pair_sums import LargeGrid, PairSums, pair_sums
@@ -41,6 +42,8 @@ class Pairs:
         Of the grid on which pairs are summed; 0 sums pair by pair.
     lasso : float
         Added to the loss for each unit of a coefficient's size.
+    bounds : Bounds, optional
+        What the coefficients must obey.
     """
 
     Z: Floats
@@ -49,6 +52,7 @@ class Pairs:
     ridge: float | Floats
     width: float
     lasso: float = 0.0
+    bounds: Bounds | None = None
 
     @property
     def penalised(self) -> bool:
@@ -71,10 +75,15 @@ class Pairs:
         >>> pairs.on_grid(0.25).width
         0.25
         """
-        other = replace(self, width=width)
-        other.__dict__.update(
-            {name: self.__dict__[name] for name in _OF_ANY_GRID if name in self.__dict__}
-        )
+        return self._kept(replace(self, width=width))
+
+    def under(self, ridge: float | Floats) -> Pairs:
+        """Return the same pairs under another ridge; what does not depend on it is kept."""
+        return self._kept(replace(self, ridge=ridge))
+
+    def _kept(self, other: Pairs) -> Pairs:
+        known = {name: self.__dict__[name] for name in _OF_ANY_GRID if name in self.__dict__}
+        other.__dict__.update(known)
         return other
 
     def span(self, b: Floats) -> float:
@@ -87,13 +96,13 @@ class Pairs:
             return self.newton(b)[0]
         return self._fixed_score - self._large(b).pull() - self.ridge * b
 
-    def newton(self, b: Floats) -> tuple[Floats, Floats]:
+    def newton(self, b: Floats, sums: PairSums | None = None) -> tuple[Floats, Floats]:
         """Return score and information of the loss with its ridge."""
         if self.compiled:
             large = self._large(b)
             score = self._fixed_score - large.pull() - self.ridge * b
             return score, large.information() + self.ridge * np.eye(len(b))
-        soft, information = self._sums(b).information(self.Z)
+        soft, information = (sums or self._sums(b)).information(self.Z)
         score = (self.ranks.weight * (self._rank_of_y - soft)) @ self.Z - self.ridge * b
         return score, information + np.diag(np.broadcast_to(self.ridge, len(b)))
 
@@ -101,25 +110,29 @@ class Pairs:
         """Return the rank of each y minus the soft rank of its score."""
         return np.asarray(self._rank_of_y - self._sums(b).row_sums(np.empty((len(self.Z), 0)))[0])
 
-    def influences(self, b: Floats) -> Floats:
+    def influences(self, b: Floats, sums: PairSums | None = None) -> Floats:
         """Return what each row adds to the score through all pairs that it is in."""
         if self.compiled:
             found = np.empty(self.Z.shape)
             for rows, part in self._large_influences(self._large(b)):
                 found[rows] = part
         else:
-            soft, sums = self._sums(b).row_sums(self.Z)
-            own = self.Z * (self._rank_of_y - soft)[:, None]
-            found = self.ranks.weight[:, None] * (own - (self._lower_sums - sums))
+            soft, seen = (sums or self._sums(b)).row_sums(self.Z)
+            found = self.Z * (self._rank_of_y - soft)[:, None]
+            found -= self._lower_sums
+            found += seen
+            if not self.ranks.unweighted:
+                found *= self.ranks.weight[:, None]
         # they add up to 0 unless there is a penalty, which refers to the weight of all pairs
         share = self.ranks.weight / self.ranks.total
         return np.asarray(found - share[:, None] * found.sum(axis=0))
 
-    def moments(self, b: Floats) -> tuple[Floats, Floats]:
-        """Return the sum of the products of all rows' influences, and the information."""
+    def moments(self, b: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the sum of the products of all rows' influences, score and information."""
         if not self.compiled:
-            found = self.influences(b)
-            return found.T @ found, self.newton(b)[1]
+            at_b = self._sums(b)
+            found = self.influences(b, at_b)
+            return found.T @ found, *self.newton(b, at_b)
         large = self._large(b)
         k, weight = len(b), self.ranks.weight
         products, sums, shared = np.zeros((k, k)), np.zeros(k), np.zeros(k)
@@ -131,7 +144,8 @@ class Pairs:
         shared /= self.ranks.total
         products -= np.outer(shared, sums) + np.outer(sums, shared)
         products += np.outer(sums, sums) * float(weight @ weight) / self.ranks.total**2
-        return products, large.information() + self.ridge * np.eye(k)
+        score = self._fixed_score - large.pull() - self.ridge * b
+        return products, score, large.information() + self.ridge * np.eye(k)
 
     def _large_influences(self, large: LargeGrid) -> Iterator[tuple[slice, Floats]]:
         return large.influences(self.ranks.group, self._rank_of_y - self.ranks.total / 2.0)

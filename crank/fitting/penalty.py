@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from crank.criteria import require_distinct
+from crank.design.slopes import Slopes
 from crank.errors import DataError
+from crank.fitting.bounded import Bounds
 from crank.fitting.columns import check_columns, standardised
+from crank.fitting.folds import some_rows
 from crank.fitting.linear import WIDEST, Groups, fit_linear, settled
 from crank.fitting.pairs import Floats, Pairs, mean_loss
 from crank.fitting.selection import Selection, select
@@ -26,6 +31,8 @@ LASSOS, LIGHTEST = 40, 1e-4
 """How many penalties there are from the least that leaves no column, and where they end."""
 ENOUGH = 1e-5
 """Coefficients that only choose a penalty need no more digits."""
+MOST_JUDGED = 50_000
+"""Rows that are dealt out to folds: more would take minutes and tell no more."""
 FEW_PAIRS = 40_000
 """Samples with no more pairs of rows are summed pair by pair here."""
 
@@ -39,10 +46,13 @@ class FittedLinear:
     ranker : LinearRanker
     crossvalidated : mapping of Estimate
         By name; empty if no cross-validation was asked for, or if some fold cannot be fitted.
+    n_judged : int or None
+        Rows that were dealt out to folds, if not all were.
     """
 
     ranker: LinearRanker
     crossvalidated: Mapping[str, Estimate]
+    n_judged: int | None = None
 
 
 def fit_judged(
@@ -53,12 +63,16 @@ def fit_judged(
     groups: Groups | None = None,
     names: Sequence[str] = (),
     judge: bool = True,
+    slopes: Slopes | None = None,
 ) -> FittedLinear:
     """Choose a penalty if it is to be chosen, fit, and cross-validate the procedure.
 
+    Of many rows a random part is dealt out to folds. Coefficients of so many hardly differ from
+    those of all, and their figures have standard errors of their own.
+
     Parameters
     ----------
-    X, ranks, options, groups, names
+    X, ranks, options, groups, names, slopes
         As in `crank.fitting.linear.fit_linear`.
     judge : bool
         Whether to cross-validate a fit whose penalty is given.
@@ -66,27 +80,51 @@ def fit_judged(
     require_distinct(ranks)
     check_columns(X.shape[1])
     rng = np.random.default_rng(options.random_state)
+    fit = partial(fit_linear, X, ranks, options=options, groups=groups, names=names, slopes=slopes)
+    if not options.chosen and not (judge and options.cv is not None):
+        return FittedLinear(fit(), {})
+    part = judged_part(X, ranks, groups, rng)
     if options.chosen:
-        penalties = penalty_grid(X, ranks, options)
-        found = cross_validate(X, ranks, options, penalties, rng, groups)
+        penalties = penalty_grid(part.X, part.ranks, options)
+        found = cross_validate(part, options, penalties, rng, slopes)
         path = PenaltyPath(
             penalties,
-            coefficient_path(X, ranks, options, penalties)[0],
+            coefficient_path(part.X, part.ranks, options, penalties, slopes)[0],
             -found.heldout,
             found.kendall,
             found.step,
             found.step_1se,
         )
-        ranker = fit_linear(X, ranks, options=options, groups=groups, names=names, path=path)
-        return FittedLinear(ranker, found.crossvalidated)
-    ranker = fit_linear(X, ranks, options=options, groups=groups, names=names)
-    if not judge or options.cv is None:
-        return FittedLinear(ranker, {})
+        return FittedLinear(fit(path=path), found.crossvalidated, part.n_judged)
+    ranker = fit()
     try:
-        found = cross_validate(X, ranks, options, np.array([ranker.penalty]), rng, groups)
+        found = cross_validate(part, options, np.array([ranker.penalty]), rng, slopes)
     except DataError:  # too few rows, or a fold that has no estimate
         return FittedLinear(ranker, {})
-    return FittedLinear(ranker, found.crossvalidated)
+    return FittedLinear(ranker, found.crossvalidated, part.n_judged)
+
+
+class Part(NamedTuple):
+    """The rows that are dealt out to folds."""
+
+    X: FloatArray
+    ranks: Ranks
+    groups: Groups | None
+    n_judged: int | None
+
+
+def judged_part(
+    X: FloatArray, ranks: Ranks, groups: Groups | None, rng: np.random.Generator
+) -> Part:
+    """Take all rows, or a random part of many, numbered anew; groups stay whole."""
+    labels = None if groups is None else groups[ranks.row]
+    keep = some_rows(len(ranks.row), MOST_JUDGED, labels, rng)
+    if keep.all():
+        return Part(X, ranks, groups, None)
+    rows = ranks.row[keep]
+    number = None if labels is None else np.unique(labels[keep], return_inverse=True)[1]
+    part = replace(ranks.subset(keep), row=np.arange(len(rows)))
+    return Part(X[rows], part, number, len(rows))
 
 
 def penalty_grid(X: FloatArray, ranks: Ranks, options: LinearOptions) -> Floats:
@@ -101,19 +139,18 @@ def penalty_grid(X: FloatArray, ranks: Ranks, options: LinearOptions) -> Floats:
 
 
 def cross_validate(
-    X: FloatArray,
-    ranks: Ranks,
+    part: Part,
     options: LinearOptions,
     penalties: Floats,
     rng: np.random.Generator,
-    groups: Groups | None,
+    slopes: Slopes | None = None,
 ) -> Selection:
     """Hold each fold out in turn and score it by coefficients at every penalty."""
     assert options.cv is not None
-    link = LINKS[options.link]
+    link, (X, ranks, groups, _) = LINKS[options.link], part
 
     def scores(train: Ranks, test: Ranks) -> Floats:
-        coef, centre = coefficient_path(X, train, options, penalties)
+        coef, centre = coefficient_path(X, train, options, penalties, slopes)
         return np.asarray((X[test.row] - centre) @ np.nan_to_num(coef).T)
 
     def less_loss(score: Floats, test: Ranks) -> float:
@@ -131,7 +168,11 @@ def cross_validate(
 
 
 def coefficient_path(
-    X: FloatArray, ranks: Ranks, options: LinearOptions, penalties: Floats
+    X: FloatArray,
+    ranks: Ranks,
+    options: LinearOptions,
+    penalties: Floats,
+    slopes: Slopes | None = None,
 ) -> tuple[Floats, Floats]:
     """Fit at every penalty, from the heaviest to the lightest, each from where the last one ended.
 
@@ -143,7 +184,8 @@ def coefficient_path(
     """
     require_distinct(ranks)
     columns = standardised(X, ranks.weight, ranks.row, all_varying=float(penalties.min()) > 0.0)
-    start = Pairs(columns.Z, ranks, LINKS[options.link], 0.0, width_for(ranks))
+    bounds = Bounds.of(slopes, columns.kept, columns.scale)
+    start = Pairs(columns.Z, ranks, LINKS[options.link], 0.0, width_for(ranks), bounds=bounds)
     coef = np.full((len(penalties), X.shape[1]), np.nan)
     b = np.zeros(len(columns.kept))
     for k in range(len(penalties) - 1, -1, -1):

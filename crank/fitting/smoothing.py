@@ -9,11 +9,12 @@ larger the sandwich is than the inverse information.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.fitting.bounded import freedom_of
 from crank.fitting.linear import Groups
 from crank.fitting.pairs import Floats, Pairs
 
@@ -129,20 +130,21 @@ def choose_smoothing(
     smoothing = np.full(penalty.n_terms, START) if start is None else start.smoothing
     unit = pairs.ranks.total**2 / 2.0
     used = np.full(penalty.n_terms, np.inf)
-    for step in range(MOST_STEPS):
-        loss = penalised(pairs, np.maximum(penalty.per_column(smoothing), LEAST))
-        b = approached(loss, b, FIRST_STEPS if step == 0 else 1)
-        if not penalty.n_terms:
-            break
-        products, information = moments(loss, b, groups)
-        inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
-        freedom = np.clip(1.0 - np.diagonal(inverse) * loss.ridge, 0.0, 1.0)
+    loss = penalised(pairs, np.maximum(penalty.per_column(smoothing), LEAST))
+    b = approached(loss, b, FIRST_STEPS)
+    for _ in range(MOST_STEPS if penalty.n_terms else 0):
+        products, score, information = moments(pairs, b, groups)
+        ridge = np.broadcast_to(loss.ridge, len(b))
+        inverse, freedom = freedom_of(pairs.bounds, b, information + np.diag(ridge), ridge)
         before, used = used, np.maximum(penalty.per_term(freedom), LEAST)
         bent = unit * penalty.per_term(penalty.bending * b**2)
         spread = dispersion(inverse, products, freedom, independent(pairs, groups))
         smoothing = np.clip(spread * used / np.maximum(bent, 1e-300), LOWEST, HIGHEST)
         if np.abs(used - before).max() <= ENOUGH:
             break
+        # at these coefficients all is known but the new penalty
+        loss = penalised(pairs, np.maximum(penalty.per_column(smoothing), LEAST))
+        b = b + newton_step(loss, b, score - loss.ridge * b, information + np.diag(loss.ridge))
     return Smoothed(b, smoothing, used)
 
 
@@ -169,12 +171,12 @@ def lost_freedom(n: int, freedom: float) -> float:
     return n / max(n - freedom, n / 20.0)
 
 
-def moments(pairs: Pairs, b: Floats, groups: Groups | None) -> tuple[Floats, Floats]:
-    """Return the sum of the products of independent influences, and the information."""
+def moments(pairs: Pairs, b: Floats, groups: Groups | None) -> tuple[Floats, Floats, Floats]:
+    """Return the sum of the products of independent influences, score and information."""
     if groups is None:
         return pairs.moments(b)
     sums = np.array([np.bincount(groups, u) for u in pairs.influences(b).T], dtype=np.float64)
-    return sums @ sums.T, pairs.newton(b)[1]
+    return sums @ sums.T, *pairs.newton(b)
 
 
 def independent(pairs: Pairs, groups: Groups | None) -> int:
@@ -184,16 +186,27 @@ def independent(pairs: Pairs, groups: Groups | None) -> int:
 
 def penalised(pairs: Pairs, penalty: Floats) -> Pairs:
     """Put a penalty, relative to the mean loss of a pair, on the coefficients."""
-    return replace(pairs, ridge=penalty * pairs.ranks.total**2 / 2.0)
+    return pairs.under(penalty * pairs.ranks.total**2 / 2.0)
 
 
 def approached(pairs: Pairs, b: Floats, steps: int) -> Floats:
-    """Go some steps of Newton's method towards the least penalised loss."""
+    """Go some steps of Newton's method towards the least penalised loss, within its bounds."""
+    bounds = pairs.bounds
+    if bounds is not None:
+        b = bounds.nearest(b, np.eye(len(b)))
     for _ in range(steps):
-        score, information = pairs.newton(b)
-        step = np.linalg.solve(information, score)
-        moved = float(np.abs(pairs.Z @ step).max())
-        b = b + step * min(1.0, FARTHEST / max(moved, FARTHEST))
-        if moved <= STILL:
+        step = newton_step(pairs, b, *pairs.newton(b))
+        b = b + step
+        if float(np.abs(pairs.Z @ step).max()) <= STILL:
             break
     return b
+
+
+def newton_step(pairs: Pairs, b: Floats, score: Floats, information: Floats) -> Floats:
+    """Return a step of Newton's method, within bounds, that moves no score too far."""
+    if pairs.bounds is None:
+        step = np.linalg.solve(information, score)
+    else:
+        step = pairs.bounds.step(b, score, information)
+    moved = float(np.abs(pairs.Z @ step).max())
+    return np.asarray(step * min(1.0, FARTHEST / max(moved, FARTHEST)))

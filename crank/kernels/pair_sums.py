@@ -162,6 +162,7 @@ class OnGrid(Grid):
 
         super().__init__(score, link, width)
         self.weight = weight
+        self._shared: tuple[FloatArray, FloatArray] | None = None
         place = 1.0 + (score - self.low) / self.width
         first = np.minimum(place.astype(np.int32), self.size - 3)
         f = place - first
@@ -189,15 +190,22 @@ class OnGrid(Grid):
         """Return the soft ranks and the information."""
         weighted = X * self.weight[:, None]
         slopes = self.grid @ self._convolved(self._mass, self.slope)
-        binned = self.grid.T @ weighted
+        binned = self._spread(X, weighted)
         crossed = binned.T @ self._convolved(binned, self.slope)
         return self._ranks, (weighted * slopes[:, None]).T @ X - crossed
 
     def row_sums(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the soft ranks and the sums of columns that they weigh."""
         weighted = X * self.weight[:, None]
-        odd = self.grid @ self._convolved(self.grid.T @ weighted, self.above)
+        odd = self.grid @ self._convolved(self._spread(X, weighted), self.above)
         return self._ranks, np.asarray(odd + 0.5 * weighted.sum(axis=0))
+
+    def _spread(self, X: FloatArray, weighted: FloatArray) -> FloatArray:
+        """Share weighted columns out to the grid; those of the last call are kept."""
+        known = self._shared
+        if known is None or known[0] is not X:
+            self._shared = known = X, np.asarray(self.grid.T @ weighted)
+        return known[1]
 
     def loss(self) -> float:
         """Return the loss of all pairs, a row's with itself by half."""

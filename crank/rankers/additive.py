@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from crank.checks import at_least, one_of, whole
 from crank.errors import OptionError
 from crank.kernels.links import LINKS
+from crank.rankers.directions import in_words
 from crank.rankers.linear import LinearRanker
 
 RIDGE = 1e-4
@@ -42,6 +43,8 @@ class AdditiveOptions:
         Folds; None for none.
     random_state : int
         Seed of the folds.
+    monotone : mapping of str, optional
+        "increasing" or "decreasing" for columns in which the score must be monotone.
     """
 
     link: Literal["logit", "probit"] = "logit"
@@ -51,6 +54,7 @@ class AdditiveOptions:
     pairs: int | Literal["auto"] | tuple[tuple[str, str], ...] = "auto"
     cv: int | None = 5
     random_state: int = 0
+    monotone: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         one_of("link", self.link, tuple(LINKS))
@@ -60,6 +64,7 @@ class AdditiveOptions:
         if self.cv is not None:
             whole("cv", self.cv, 2)
         object.__setattr__(self, "pairs", checked_pairs(self.pairs))
+        object.__setattr__(self, "monotone", in_words(self.monotone))
         if self.smoothing is not None and isinstance(self.pairs, int) and self.pairs > 0:
             raise OptionError(
                 f"pairs={self.pairs} are sought while smoothing is chosen, and smoothing="

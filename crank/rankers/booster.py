@@ -18,7 +18,7 @@ from crank.kernels.shapley import shapley_values
 from crank.kernels.threads import count
 from crank.metrics.figures import Figure, get_figure
 from crank.rankers.base import Ranker
-from crank.rankers.options import DIRECTIONS
+from crank.rankers.directions import in_words, signs_of
 from crank.rankers.validation import spread_over_folds
 
 LOSSES = ("concordance", "rank", "y")
@@ -93,7 +93,7 @@ class BoosterOptions:
                 "LightGBM, such as {'num_leaves': 15}."
             )
         object.__setattr__(self, "params", dict(self.params))
-        object.__setattr__(self, "monotone", _directions(self.monotone))
+        object.__setattr__(self, "monotone", in_words(self.monotone))
         if self.interaction is not None and self.interaction != "none":
             object.__setattr__(self, "interaction", _sets(self.interaction))
 
@@ -105,27 +105,12 @@ class BoosterOptions:
     @property
     def directions(self) -> dict[str, int]:
         """1 or −1 for each column in which the score must be monotone."""
-        return {column: DIRECTIONS[word] for column, word in (self.monotone or {}).items()}
+        return signs_of(self.monotone)
 
     @property
     def threads(self) -> int:
         """Number of threads, resolved."""
         return count(self.n_jobs)
-
-
-def _directions(monotone: Any) -> dict[str, str] | None:
-    """Take directions as words."""
-    if monotone is None:
-        return None
-    if not isinstance(monotone, Mapping):
-        raise OptionError(
-            f"monotone={monotone!r} is not allowed. Allowed: a mapping of columns to directions, "
-            "such as {'x': 'increasing'}."
-        )
-    for column, value in monotone.items():
-        one_of(f"monotone[{column!r}]", value, tuple(DIRECTIONS))
-    words = {1: "increasing", -1: "decreasing"}
-    return {column: words[DIRECTIONS[value]] for column, value in monotone.items()} or None
 
 
 def _sets(interaction: Any) -> list[list[Any]]:

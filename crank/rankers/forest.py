@@ -17,7 +17,7 @@ from crank.growing.matrix import FloatArray
 from crank.growing.tree import MAX_DEPTH
 from crank.kernels.threads import count
 from crank.rankers.base import Ranker
-from crank.rankers.options import DIRECTIONS
+from crank.rankers.directions import in_words, signs_of
 from crank.rankers.tree import LearnerInfo
 from crank.rankers.validation import Estimate
 from crank.rankers.votes import GRID, VoteTrees
@@ -64,8 +64,7 @@ class ForestOptions:
             whole("random_state", self.random_state, 0)
         if self.n_jobs != -1:
             whole("n_jobs", self.n_jobs, 1, remedy="Use -1 for one thread a core.")
-        if self.monotone is not None:
-            self._check_monotone(self.monotone)
+        object.__setattr__(self, "monotone", in_words(self.monotone))
 
     def _check_features(self) -> None:
         value = self.max_features
@@ -80,23 +79,10 @@ class ForestOptions:
             )
         whole("max_features", value, 1)
 
-    def _check_monotone(self, monotone: object) -> None:
-        if not isinstance(monotone, Mapping):
-            raise OptionError(
-                f"monotone={monotone!r} is not allowed. Allowed: a mapping of columns to "
-                "directions, such as {'x': 'increasing'}."
-            )
-        words = {1: "increasing", -1: "decreasing"}
-        named = {}
-        for column, value in monotone.items():
-            one_of(f"monotone[{column!r}]", value, tuple(DIRECTIONS))
-            named[column] = words[DIRECTIONS[value]]
-        object.__setattr__(self, "monotone", named or None)
-
     @property
     def directions(self) -> dict[str, int]:
         """1 or −1 for each column in which the score must be monotone."""
-        return {column: DIRECTIONS[word] for column, word in (self.monotone or {}).items()}
+        return signs_of(self.monotone)
 
     @property
     def threads(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -14,6 +15,7 @@ from crank.errors import OptionError
 from crank.growing.matrix import FloatArray
 from crank.kernels.links import LINKS
 from crank.rankers.base import Ranker
+from crank.rankers.directions import in_words
 from crank.rankers.penalty import PenaltyPath
 
 PENALTIES = ("cv", "1se")
@@ -39,6 +41,8 @@ class LinearOptions:
         Folds of cross-validation; None runs none.
     random_state : int or None
         Deals the rows out to folds; None draws a seed.
+    monotone : mapping of str, optional
+        "increasing" or "decreasing" for columns in which the score must be monotone.
     """
 
     link: Literal["logit", "probit"] = "logit"
@@ -46,6 +50,7 @@ class LinearOptions:
     l1_ratio: float = 0.0
     cv: int | None = 10
     random_state: int | None = 0
+    monotone: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         one_of("link", self.link, tuple(LINKS))
@@ -58,6 +63,11 @@ class LinearOptions:
             whole("cv", self.cv, 2)
         if self.random_state is not None:
             whole("random_state", self.random_state, 0)
+        object.__setattr__(self, "monotone", in_words(self.monotone))
+        if ratio and self.monotone:
+            raise OptionError(
+                f"l1_ratio={self.l1_ratio!r} is not allowed with monotone=. Allowed: 0, a ridge."
+            )
         if ratio and self.penalty == 0.0:
             raise OptionError(
                 f"l1_ratio={self.l1_ratio!r} says how to share out a penalty, and penalty is 0. "

@@ -11,8 +11,7 @@ from crank.criteria import check_criterion
 from crank.errors import OptionError
 from crank.growing.tree import MAX_DEPTH
 from crank.kernels.threads import count
-
-DIRECTIONS: Mapping[Any, int] = {"increasing": 1, "decreasing": -1, 1: 1, -1: -1}
+from crank.rankers.directions import in_words, signs_of
 
 
 @dataclass(frozen=True)
@@ -70,33 +69,23 @@ class TreeOptions:
             whole("random_state", self.random_state, 0)
         if self.n_jobs != -1:
             whole("n_jobs", self.n_jobs, 1, remedy="Use -1 for one thread a core.")
-        if self.monotone is not None:
-            self._check_monotone(self.monotone)
+        object.__setattr__(self, "monotone", in_words(self.monotone))
+        if self.monotone:
+            self._keep_order()
 
-    def _check_monotone(self, monotone: object) -> None:
-        """Take directions as words; keep the order in which the score is monotone (theory §11)."""
-        if not isinstance(monotone, Mapping):
-            raise OptionError(
-                f"monotone={monotone!r} is not allowed. Allowed: a mapping of columns to "
-                "directions, such as {'x': 'increasing'}."
-            )
-        for column, value in monotone.items():
-            one_of(f"monotone[{column!r}]", value, tuple(DIRECTIONS))
-        if monotone and self.leaf_order == "rank":
+    def _keep_order(self) -> None:
+        """Keep the order in which the score is monotone (theory §11)."""
+        if self.leaf_order == "rank":
             raise OptionError(
                 "leaf_order='rank' is not allowed with monotone=: the order of mean ranks can "
                 "break it. Allowed: 'auto', 'oriented'."
             )
-        words = {1: "increasing", -1: "decreasing"}
-        named = {column: words[DIRECTIONS[value]] for column, value in monotone.items()}
-        object.__setattr__(self, "monotone", named or None)
-        if named:
-            object.__setattr__(self, "leaf_order", "oriented")
+        object.__setattr__(self, "leaf_order", "oriented")
 
     @property
     def directions(self) -> dict[str, int]:
         """1 or −1 for each column in which the score must be monotone."""
-        return {column: DIRECTIONS[word] for column, word in (self.monotone or {}).items()}
+        return signs_of(self.monotone)
 
     @property
     def threads(self) -> int:

@@ -22,7 +22,8 @@ class PenaltyPath:
     penalty : ndarray of shape (k,)
         Increasing.
     coef : ndarray of shape (k, p)
-        Coefficients at each penalty, of all rows; NaN for columns without one.
+        Coefficients at each penalty, of all rows that were dealt out to folds; NaN for columns
+        without one.
     loss : ndarray of shape (folds, k)
         Mean loss of the pairs within each fold, by coefficients that have not seen it.
     kendall : ndarray of shape (k,)

@@ -21,6 +21,8 @@ class TrainingInfo:
     weighted : bool
     figures, crossvalidated : dict of Estimate
         By name of the figure. The first are optimistic: the ranker has seen these rows.
+    n_judged : int or None
+        Rows that were dealt out to folds, if only a part of many was; None if all were.
     missing : mapping of str to int, optional
         Missing values of each predictor, in the rows used and dropped together; None if an older
         file does not say.
@@ -47,6 +49,7 @@ class TrainingInfo:
     crossvalidated: Mapping[str, Estimate]
     missing: Mapping[str, int] | None = None
     n_groups: int | None = None
+    n_judged: int | None = None
     columns: Mapping[str, ColumnProfile] | None = None
     scores: ColumnProfile | None = None
     data: str | None = None

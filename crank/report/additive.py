@@ -8,13 +8,14 @@ import pandas as pd
 from crank.records.additive import AdditiveRecord
 from crank.report import linear as linear_report
 from crank.report.additive_terms import term_table
-from crank.report.linear import achieved, importance
+from crank.report.linear import achieved, importance, monotone_lines
 from crank.report.summary import (
     Section,
     Summary,
     data_text,
     figure_rows,
     fit_section,
+    judged_text,
     missing_text,
 )
 
@@ -80,7 +81,7 @@ def summary(model: AdditiveRecord) -> Summary:
         sections.append(straight)
     sections += [
         terms_section(model),
-        fit_section(figure_rows(model)),
+        fit_section(figure_rows(model), judged_text(model)),
         Section(
             "Variable importance",
             table=importance(model),
@@ -117,6 +118,7 @@ def terms_section(model: AdditiveRecord) -> Section:
     note = READING + (CHOSEN if model.chosen_pairs else "")
     return Section(
         f"Terms ({how}; {model.ranker.total_freedom:.1f} degrees of freedom in all)",
+        tuple(monotone_lines(model)),
         table=shown,
         note=note,
     )

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from crank.design.slopes import slopes
 from crank.errors import DataError
 from crank.metrics.student import SMALLEST
+from crank.rankers.directions import signs_of
 from crank.records.additive import AdditiveRecord
 
 RANK = 1e-9
@@ -43,6 +45,14 @@ def anova(model: AdditiveRecord, other: object) -> pd.DataFrame:
     return term_table(model)[["term", "edf", "df", "F", "pvalue"]]
 
 
+def held_back(model: AdditiveRecord, columns: NDArray[np.intp]) -> int:
+    """Count the directions of these coefficients that monotone terms are held back in."""
+    ranker = model.ranker
+    found = slopes(model.design, signs_of(ranker.options.monotone))
+    held = found.rows[found.binding(ranker.coef)][:, columns]
+    return int(np.linalg.matrix_rank(held)) if held.any() else 0
+
+
 def wald(model: AdditiveRecord, columns: NDArray[np.bool_]) -> tuple[int, float, float]:
     """Test whether penalised coefficients are all 0.
 
@@ -53,6 +63,10 @@ def wald(model: AdditiveRecord, columns: NDArray[np.bool_]) -> tuple[int, float,
 
     A covariance that was estimated from n rows, or groups, minus the degrees of freedom of the
     whole fit makes the statistic Hotelling's: F, not χ².
+
+    The covariance is that of a fit without inequalities, so directions in which a monotone term is
+    held back count as degrees of freedom too. What is nearest to noise among monotone curves is
+    shorter than the noise: the test is on the careful side.
 
     Returns
     -------
@@ -80,7 +94,8 @@ def wald(model: AdditiveRecord, columns: NDArray[np.bool_]) -> tuple[int, float,
     known = int(np.count_nonzero(variance > RANK * variance[-1]))
     if not known or not variance[-1] > 0.0:
         return 0, math.nan, math.nan
-    df = min(max(1, round(float(ranker.freedom[tested].sum()))), known)
+    used = float(ranker.freedom[tested].sum()) + held_back(model, tested)
+    df = min(max(1, round(used)), known)
     z = (b @ direction[:, -df:]) / np.sqrt(variance[-df:])
     rows = model.training.n if ranker.n_groups is None else ranker.n_groups
     left = rows - ranker.total_freedom

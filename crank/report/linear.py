@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
+from crank.design.slopes import slopes
 from crank.errors import listed
 from crank.metrics.figures import Figure
+from crank.rankers.directions import signs_of
 from crank.records.linear import LinearRecord
 from crank.report.coefficients import ODDS, coefficients, term_tests
 from crank.report.figure_columns import training_columns
@@ -19,6 +22,7 @@ from crank.report.summary import (
     data_text,
     figure_rows,
     fit_section,
+    judged_text,
     missing_text,
 )
 
@@ -113,14 +117,14 @@ def summary(model: LinearRecord) -> Summary:
     sections = [
         Section("Call", (str(model.asked),)),
         Section("Data", tuple(filter(None, (data_text(model), missing_text(model))))),
-        coefficient_section(model),
+        coefficient_section(model, monotone_lines(model)),
     ]
     if model.ranker.path is not None:
         sections.insert(2, penalty_section(model))
     if not model.options.l1_ratio and len(set(model.design.terms)) < len(model.design.terms):
         tests = term_tests(model).rename(columns={"df_error": "df.error", "pvalue": "P>F"})
         sections.append(Section("Terms (Wald tests)", table=tests))
-    sections.append(fit_section(figure_rows(model)))
+    sections.append(fit_section(figure_rows(model), judged_text(model)))
     sections.append(
         Section(
             "Variable importance",
@@ -131,13 +135,14 @@ def summary(model: LinearRecord) -> Summary:
     return Summary(tuple(sections))
 
 
-def coefficient_section(model: LinearRecord) -> Section:
+def coefficient_section(model: LinearRecord, more: Sequence[str] = ()) -> Section:
     """Show the coefficients in the manner of R's ``summary.glm``."""
     table, options = coefficients(model), model.options
     unit = ODDS[options.link]
     lines = []
     if model.aliased:
         lines = [f"not estimated (constant, or a combination of others): {listed(model.aliased)}"]
+    lines += more
     note = READING[options.link]
     if options.l1_ratio:
         used = table[np.nan_to_num(model.ranker.coef) != 0.0]
@@ -152,6 +157,23 @@ def coefficient_section(model: LinearRecord) -> Section:
     if model.ranker.penalty:
         note += " The penalty shrinks estimates towards 0; their errors do not count that bias."
     return Section("Coefficients", tuple(lines), table=shown, note=note)
+
+
+def monotone_lines(model: LinearRecord) -> list[str]:
+    """Say in which columns the score is monotone by request, and which terms that holds back."""
+    wanted = model.options.monotone
+    if not wanted:
+        return []
+    found = slopes(model.design, signs_of(wanted))
+    held = np.flatnonzero(found.rows[found.binding(model.ranker.coef)].any(axis=0))
+    flat = [model.design.terms[k] for k in held]
+    lines = ["monotone: " + ", ".join(f"{name} {way}" for name, way in wanted.items())]
+    if flat:
+        lines.append(
+            f"held flat by that, at least in part: {listed(dict.fromkeys(flat))}; errors and tests "
+            "are those without the constraint, on the careful side"
+        )
+    return lines
 
 
 def _errors(model: LinearRecord) -> str:

@@ -103,6 +103,17 @@ def missing_text(model: ModelRecord) -> str:
     return f"missing values: {found}" if counts else ""
 
 
+def judged_text(model: ModelRecord) -> str:
+    """Say what cross-validated figures stand on if that is only a part of the rows."""
+    judged = model.training.n_judged
+    if judged is None:
+        return ""
+    return (
+        f"Cross-validation fitted and judged {judged} of the {model.training.n} rows, chosen at "
+        "random."
+    )
+
+
 def figure_rows(model: ModelRecord) -> list[dict[str, Any]]:
     """List the figures of a fit, cross-validated ones first; training figures are labelled."""
     rows = []

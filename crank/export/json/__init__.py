@@ -165,6 +165,8 @@ def _training(training: TrainingInfo) -> dict[str, Any]:
     }
     if training.n_groups is not None:
         stored["n_groups"] = int(training.n_groups)
+    if training.n_judged is not None:
+        stored["n_judged"] = int(training.n_judged)
     if training.missing is not None:
         stored["missing"] = {name: int(count) for name, count in training.missing.items()}
     if training.columns is not None:
@@ -215,6 +217,7 @@ def _fields(stored: dict[str, Any]) -> dict[str, Any]:
             n_dropped=training["n_dropped"],
             weighted=training["weighted"],
             n_groups=training.get("n_groups"),
+            n_judged=training.get("n_judged"),
             figures=_read_figures(training["figures"]),
             crossvalidated=_read_figures(training["crossvalidated"]),
             missing=training.get("missing"),

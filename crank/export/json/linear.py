@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.design.slopes import slopes
 from crank.design.spec import DesignSpec
 from crank.errors import ModelFileError, OptionError
 from crank.export.json.arrays import read_symmetric, read_vector, triangle, vector
 from crank.export.json.schema import check_schema, ranker_schema
+from crank.rankers.directions import signs_of
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.rankers.penalty import PenaltyPath
 
-_ROUNDING = 1e-9
+_ROUNDING, _FLAT = 1e-9, 1e-8
 
 
 def write(ranker: LinearRanker) -> dict[str, Any]:
     """Return a linear ranker as plain data."""
-    return {
+    stored: dict[str, Any] = {
         "link": ranker.options.link,
         "penalty": ranker.options.penalty,
         "l1_ratio": ranker.options.l1_ratio,
@@ -32,7 +34,12 @@ def write(ranker: LinearRanker) -> dict[str, Any]:
         "covariance": triangle(ranker.covariance),
         "reference": vector(ranker.reference),
         "share": vector(ranker.share),
-    } | ({} if ranker.path is None else {"path": _write_path(ranker.path)})
+    }
+    if ranker.path is not None:
+        stored["path"] = _write_path(ranker.path)
+    if ranker.options.monotone:
+        stored["monotone"] = dict(ranker.options.monotone)
+    return stored
 
 
 def read(stored: dict[str, Any], design: DesignSpec) -> LinearRanker:
@@ -50,6 +57,7 @@ def read(stored: dict[str, Any], design: DesignSpec) -> LinearRanker:
     vcov = read_symmetric(stored["vcov"], "vcov")
     known = ~np.isnan(coef)
     options = _options(stored)
+    _check_slopes(design, coef, options)
     unsure = np.zeros(p, dtype=bool) if options.l1_ratio else known
     if not np.array_equal(np.isnan(vcov), ~np.outer(unsure, unsure)):
         raise ModelFileError("ranker.vcov is not null exactly where ranker.coef is.")
@@ -74,6 +82,16 @@ def read(stored: dict[str, Any], design: DesignSpec) -> LinearRanker:
     )
 
 
+def _check_slopes(design: DesignSpec, coef: NDArray[np.float64], options: LinearOptions) -> None:
+    """Refuse coefficients that break the promise of a monotone score."""
+    try:
+        asked = slopes(design, signs_of(options.monotone))
+    except OptionError as cause:
+        raise ModelFileError(f"ranker.monotone: {cause}") from cause
+    if (asked.rows @ np.nan_to_num(coef) < asked.least - _FLAT).any():
+        raise ModelFileError("ranker.coef is not monotone in the columns that ranker.monotone has.")
+
+
 def _options(stored: dict[str, Any]) -> LinearOptions:
     """Read how it was fitted; files of older versions knew a ridge alone."""
     penalty: Any = stored["penalty"]
@@ -85,6 +103,7 @@ def _options(stored: dict[str, Any]) -> LinearOptions:
             float(stored.get("l1_ratio", 0.0)),
             stored.get("cv"),
             stored.get("random_state", 0),
+            stored.get("monotone"),
         )
     except OptionError as cause:
         raise ModelFileError(f"ranker: {cause}") from cause
