@@ -51,7 +51,7 @@ def violations(score: Callable[[pd.DataFrame], Any], ways: dict[str, int]) -> in
         low = DATA.iloc[rng.integers(0, len(DATA), PAIRS)].reset_index(drop=True)
         ends = rng.normal(scale=3.0, size=(PAIRS, 2))
         ends = np.abs(ends) + 1e-3 if name == "z" else ends
-        ends = rng.integers(0, 2, (PAIRS, 2)) if name == "b" else ends
+        ends = rng.integers(0, 2, (PAIRS, 2)).astype(float) if name == "b" else ends
         ends.sort(axis=1)
         first, second = (score(low.assign(**{name: ends[:, k]})) for k in range(2))
         wrong += int(np.count_nonzero((second - first) * sign < 0.0))
