@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint docs dist hooks bench clean
+.PHONY: demo test lint docs docs-release dist hooks bench clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -40,6 +40,12 @@ lint: $(VENV)/.ready
 # a warning is an error
 docs: $(VENV)/.ready
 	$(BIN)/mkdocs build --strict --site-dir site
+
+# the documentation of this version beside that of earlier ones, with a menu of versions
+docs-release: $(VENV)/.ready
+	version=$$($(BIN)/python -c "import crank; print(crank.__version__)") && \
+	CRANK_DOCS_RELEASE=1 $(BIN)/mkdocs build --strict --site-dir site-versions/$$version
+	$(BIN)/python docs/_ext/versions.py site-versions
 
 # what a release uploads; the wheel is built from the sdist
 dist: $(VENV)/.ready
