@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint docs docs-release dist hooks bench clean
+.PHONY: demo test lint docs docs-release dist fresh hooks bench clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +54,12 @@ dist: $(VENV)/.ready
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python -m build --wheel --outdir dist packaging/scorer
 	$(BIN)/python -m twine check --strict dist/*
+
+# the wheel in a new environment, walked through as the tutorial says
+fresh: $(VENV)/.ready
+	rm -rf dist/fresh
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist/fresh .
+	$(BIN)/python docs/_ext/transcript.py dist/fresh/*.whl
 
 # lint before every commit
 hooks: $(VENV)/.ready

@@ -44,6 +44,8 @@ def run_demo(output: str | Path, say: Callable[[str], None] = print) -> RankingM
     say("\nOn held-out patients:\n")
     held_out = model.evaluate(test)
     say(held_out.round(4).to_string())
+    for name, rows in {"train": train, "test": test}.items():
+        write_text(folder / f"diabetes-{name}.csv", rows.to_csv(index=False))
     model.to_json(folder / "diabetes.json")
     write_text(folder / "diabetes-summary.txt", f"{model.summary()}\n")
     write_text(folder / "diabetes-rules.txt", model.rules() + "\n")
@@ -53,4 +55,5 @@ def run_demo(output: str | Path, say: Callable[[str], None] = print) -> RankingM
     write_text(folder / "diabetes-iroc.csv", curve.to_frame().to_csv(index=False))
     page = model.report(folder / "diabetes-report.html", test, title="Progression of diabetes")
     say(f"\nFiles are in {folder}/. Open {page} in a browser: the tree, its curves, and a form.")
+    say(f"To fit a model of your own: crank fit {folder / 'diabetes-train.csv'}")
     return model

@@ -1,8 +1,10 @@
 """The command line: reports, pictures, comparisons, suggestions, completion, and wrong lines."""
 
+import argparse
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +100,43 @@ def test_every_table_comes_as_json(folder: Path, capsys: pytest.CaptureFixture[s
     known = json.loads(said(capsys, "learners", "--json"))
     assert "stump" in {row["name"] for row in known}
     assert json.loads(said(capsys, "verify", "tree.json", "data.csv", "--json"))["equal"]
+    line = ("fit", "data.csv", "y ~ x1", "-o", "m.json", "--model", "linear", "--json")
+    fitted = json.loads(said(capsys, *line))
+    assert (fitted["model"], fitted["formula"]) == ("m.json", "y ~ x1")
+    assert fitted["sections"] == json.loads(said(capsys, "summary", "m.json", "--json"))["sections"]
+    suggested = json.loads(said(capsys, "fit", "data.csv", "--json"))
+    assert suggested["formula"] == suggest_formula(pd.read_csv("data.csv")).formula
+    assert main(["fit", "data.csv", "y ~ x1", "-o", "-", "--json"]) == 2
+    assert "both write to standard output" in capsys.readouterr().err
+    checked = json.loads(said(capsys, "learners", "check", "stump", "--json"))
+    assert checked["passed"]
+    assert checked["failures"] == []
+
+
+PRINT_TABLES = {"fit", "summary", "evaluate", "compare", "diagnose", "drift", "verify", "learners"}
+PRINT_NONE = {"report", "plot", "score", "serve", "export", "demo", "completion"}
+"""``score`` writes CSV; ``demo`` shows tables and leaves them as CSV files."""
+
+
+def test_every_command_has_examples_and_json_if_it_prints_a_table() -> None:
+    helps = dict(_helps(cli.parser(), ""))
+    assert {name for name in helps if " " not in name} == PRINT_TABLES | PRINT_NONE
+    assert {name for name, text in helps.items() if "--json" in text.split("examples:")[0]} == {
+        *PRINT_TABLES,
+        "learners check",
+    }
+    for name, text in helps.items():
+        shown = text.partition("\nexamples:\n")[2]
+        assert shown, name
+        assert all(f"crank {name}" in line for line in shown.strip().splitlines() if line), name
+
+
+def _helps(parser: argparse.ArgumentParser, above: str) -> Iterator[tuple[str, str]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in action.choices.items():
+                yield f"{above}{name}", command.format_help()
+                yield from _helps(command, f"{above}{name} ")
 
 
 @pytest.mark.parametrize("engine", ["pyarrow", "polars"])

@@ -1,9 +1,12 @@
 """Notebook habits: what is shown, what is completed, and an example notebook that runs."""
 
+import importlib
 import inspect
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType, MethodType
 from typing import Any
 from xml.etree import ElementTree
 
@@ -73,13 +76,26 @@ def test_results_show_tables(model: crank.TreeModel, toy: pd.DataFrame) -> None:
         assert "<table" in table._repr_html_()  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_public_methods_name_their_options(kind: type[RankingModel]) -> None:
-    for name, method in inspect.getmembers(kind, inspect.isfunction):
-        loose = [
-            p.name for p in inspect.signature(method).parameters.values() if p.kind is p.VAR_KEYWORD
-        ]
-        assert name.startswith("_") or not loose or name == "update", name
+PUBLIC = ["crank", "crank.datasets", "crank.metrics", "crank.monitor", "crank.plugins.base"]
+PUBLIC += ["crank.report.plots", "crank.serve", "crank.testing", "crank.judging.diagnose"]
+OWN = (FunctionType, MethodType)
+PASSED_ON = {"update", "set_params"}
+"""R's update takes the arguments of whatever made the model; the other is scikit-learn's."""
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_public_callables_name_their_options(module: str) -> None:
+    """So that an editor can complete them."""
+    found = importlib.import_module(module)
+    assert found.__all__
+    for name in found.__all__:
+        thing = getattr(found, name)
+        members = inspect.getmembers(thing, callable) if inspect.isclass(thing) else [(name, thing)]
+        for own, function in members:
+            if not isinstance(function, OWN) or own.startswith("_") or own in PASSED_ON:
+                continue
+            parameters = inspect.signature(function).parameters.values()
+            assert not [p for p in parameters if p.kind is p.VAR_KEYWORD], (name, own)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -99,20 +115,39 @@ def test_methods_have_the_options_and_defaults_of_what_they_call(kind: type[Rank
             assert own == theirs, (kind, name)
 
 
-def test_duckdb_relations_and_lazy_frames_go_in_and_come_out(toy: pd.DataFrame) -> None:
+FITTED: dict[str, Callable[[Any], RankingModel]] = {
+    "tree": lambda rows: crank.fit(rows, "y ~ x1 + g + flag", max_depth=3, prune=None),
+    "linear": lambda rows: crank.linear(rows, "y ~ x1 + log(x2) + g", cv=None),
+    "additive": lambda rows: crank.additive(rows, "y ~ s(x1) + g", smoothing=0.01),
+    "forest": lambda rows: crank.forest(rows, "y ~ x1 + x2 + g", n_trees=3),
+    "booster": lambda rows: crank.boost(rows, "y ~ x1 + x2 + g", rounds=5),
+    "blend": lambda rows: crank.blend(rows, "y ~ x1 + x2", members=["linear", "tree"], cv=2),
+}
+
+
+@pytest.mark.parametrize("kind", FITTED)
+def test_data_frames_of_all_libraries_go_in_and_come_out(kind: str, toy: pd.DataFrame) -> None:
     duckdb, pl = pytest.importorskip("duckdb"), pytest.importorskip("polars")
-    relation = duckdb.from_df(toy)
-    m = crank.fit(relation, "y ~ x1 + g + flag", max_depth=3, prune=None)
-    wanted = crank.fit(toy, "y ~ x1 + g + flag", max_depth=3, prune=None)
-    scores = wanted.predict(toy)
-    np.testing.assert_array_equal(m.predict(relation), scores)
-    pd.testing.assert_frame_equal(m.evaluate(relation), wanted.evaluate(toy))
-    out = m.augment(relation)
-    assert type(out) is type(relation)
-    assert out.df()[".score"].tolist() == scores.tolist()
-    lazy = m.augment(pl.from_pandas(toy).lazy())
-    assert isinstance(lazy, pl.LazyFrame)
-    assert lazy.collect()[".score"].to_list() == scores.tolist()
+    pa = pytest.importorskip("pyarrow")
+    wanted = FITTED[kind](toy)
+    scores, figures = wanted.predict(toy), wanted.evaluate(toy)
+    frames = {
+        "polars": pl.from_pandas(toy),
+        "lazy": pl.from_pandas(toy).lazy(),
+        "pyarrow": pa.Table.from_pandas(toy, preserve_index=False),
+        "duckdb": duckdb.from_df(toy),
+    }
+    if kind == "blend":  # slow to fit, and a sum of the others
+        frames = {"duckdb": frames["duckdb"]}
+    for name, frame in frames.items():
+        model = FITTED[kind](frame)
+        np.testing.assert_array_equal(model.predict(frame), scores, err_msg=name)
+        pd.testing.assert_frame_equal(model.evaluate(frame), figures)
+        out = model.augment(frame)
+        assert type(out) is type(frame)
+        seen: Any = {"duckdb": lambda o: o.df(), "lazy": lambda o: o.collect()}
+        column = seen.get(name, lambda o: o)(out)[".score"]
+        assert (column.to_pylist() if name == "pyarrow" else column.to_list()) == scores.tolist()
 
 
 def test_the_example_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

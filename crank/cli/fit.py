@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from crank.cli.engine import add_engine, check_engine, dask_client
-from crank.cli.shared import DATA, add_csv, marks
+from crank.cli.shared import DATA, add_csv, add_json, as_json, marks, print_json
 from crank.errors import OptionError
 
 if TYPE_CHECKING:
@@ -188,6 +188,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     add_engine(command)
     add_csv(command)
     command.add_argument("--quiet", action="store_true", help="do not print the summary")
+    add_json(command)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -196,6 +197,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.output is None and arguments.formula is not None:
         raise OptionError("a fit needs -o FILE for its model. Allowed: a path, or - for stdout.")
+    if arguments.json and arguments.output == "-":
+        raise OptionError("--json and -o - both write to standard output. Give the model a file.")
     check_target(arguments.output or "-")
     check_engine(arguments)
     options = _options(arguments)
@@ -259,7 +262,9 @@ def _write(arguments: argparse.Namespace, model: RankingModel) -> None:
     from crank.files import write_text
 
     write_text(arguments.output, model.to_json() or "")
-    if not arguments.quiet:
+    if arguments.json:
+        print_json({"model": arguments.output, "formula": model.formula, **as_json(model)})
+    elif not arguments.quiet:
         beside = sys.stderr if arguments.output == "-" else sys.stdout
         print(model.summary(), file=beside)
         print(f"Written to {arguments.output}", file=beside)
@@ -272,6 +277,10 @@ def _suggested(frame: Any, arguments: argparse.Namespace) -> str:
     from crank.formula.suggest import suggest_formula
 
     found = suggest_formula(frame)
+    if arguments.json:
+        if arguments.output is None:
+            print_json({"formula": found.formula, "assumed": found.assumed})
+        return found.formula
     beside = sys.stdout if arguments.output is None else sys.stderr
     print(f"Suggested: {found.formula}", *(f"  {line}" for line in found.assumed), sep="\n",
           file=beside)  # fmt: skip

@@ -56,6 +56,11 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, default=plain, allow_nan=False))
 
 
+def as_json(model: RankingModel) -> dict[str, Any]:
+    """Return a model's summary as what `print_json` prints."""
+    return {"sections": [vars(section) for section in model.summary().sections]}
+
+
 def add_models(command: argparse.ArgumentParser, least: str) -> None:
     """Add one model or several, named by their files, and rows to judge them on."""
     command.add_argument("models", metavar="MODEL", nargs=least, help="JSON model files")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from crank.cli.shared import add_json, print_json
+from crank.cli.shared import add_json, as_json, print_json
 
 HELP = "describe a model"
 EXAMPLES = """
@@ -24,8 +24,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Print a model's summary."""
     from crank.models.loading import load
 
-    summary = load(arguments.model).summary()
+    model = load(arguments.model)
     if arguments.json:
-        print_json({"sections": [vars(section) for section in summary.sections]})
+        print_json(as_json(model))
     else:
-        print(summary, end="")
+        print(model.summary())
