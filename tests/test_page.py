@@ -17,6 +17,7 @@ from crank.models.base import RankingModel
 from crank.page.carried import carried, packed
 from crank.page.content import content
 from crank.page.form import form_fields, standing
+from crank.page.terms import shown_effects
 from crank.page.writing import LARGEST, asset, embedded, page_text
 from tests.page_models import MARK, REFUSES_MISSING, in_python, models, probes, sample, with_gaps
 
@@ -175,7 +176,7 @@ def test_the_slider_walks_the_pruning_path() -> None:
 def test_every_kind_has_what_is_its_own(fitted: dict[str, RankingModel]) -> None:
     data = sample(90)
     for name, own in {
-        "tree": ("tree", "leaves", "diagnosis"),
+        "tree": ("tree", "leaves"),
         "linear": ("coefficients",),
         "additive": ("coefficients", "effects"),
         "forest": ("members", "distilled"),
@@ -186,6 +187,8 @@ def test_every_kind_has_what_is_its_own(fitted: dict[str, RankingModel]) -> None
         assert set(own) <= set(found), name
         assert found["judged"]["figures"]["rows"], name
         assert found["importance"]["rows"], name
+        assert "one order" in found["diagnosis"]["verdict"], name
+        assert "AUC, this model" in found["diagnosis"]["table"]["columns"], name
         json.dumps(found, allow_nan=False)
 
 
@@ -250,6 +253,28 @@ def test_packed_trees_keep_every_node(fitted: dict[str, RankingModel]) -> None:
     assert len(found["column"]) == len(nodes.column)
     assert len(found["value"]) == int((~nodes.inner).sum())
     assert sorted(found["value"]) == sorted(nodes.value[~nodes.inner].tolist())
+
+
+def test_surfaces_are_heat_maps_and_curves_have_bands() -> None:
+    m = crank.additive(sample(), "y ~ s(x1) + s(x1):s(x2) + g", smoothing=0.01)
+    curve, levels, surface = shown_effects(m)
+    table = m.effects(surface["term"])
+    cells = dict(zip(zip(table["x"], table["by"], strict=True), table["effect"], strict=True))
+    at = {(round(x, 4), round(by, 4)): value for (x, by), value in cells.items()}
+    assert len(surface["x"]) == len(surface["by"]) == 21
+    for i, k in ((0, 0), (20, 5), (7, 20)):
+        wanted = at[round(surface["x"][i], 4), round(surface["by"][k], 4)]
+        assert surface["cells"][i][k] == pytest.approx(wanted, rel=1e-5)
+    assert {mark for row in surface["apart"] for mark in row} <= {"0", "1"}
+    assert curve["lines"][0]["low"][0] < curve["lines"][0]["y"][0] < curve["lines"][0]["high"][0]
+    assert levels["x"] == sorted(["a", "b", MARK])
+
+
+def test_columns_that_a_model_does_not_use_have_no_partial_dependence() -> None:
+    frame = sample().assign(noise=0.0)
+    m = crank.fit(frame, "y ~ x1 + I(x1**2) + noise", max_depth=2, prune=None)
+    found = content({"m": m}, frame, None, "error", None)["models"][0]["judged"]["dependence"]
+    assert [part["feature"] for part in found] == ["x1"]
 
 
 def test_odd_data_have_a_page() -> None:

@@ -30,6 +30,14 @@ from crank.records.tree import TreeRecord
 
 REPEATED = 20_000
 """Rows up to which a diagnosis repeats the fit, and to which a distilled tree is fitted."""
+DIAGNOSED = {
+    "auc_model": "AUC, this model",
+    "auc_one_order": "AUC, one order",
+    "auc_dedicated": "AUC, for it alone",
+    "se": "std.error",
+    "pvalue": "p",
+}
+"""What the columns of a diagnosis are called on a page."""
 MOST_MEMBERS = 1_000
 """Trees that the table of members lists."""
 
@@ -122,6 +130,7 @@ def _diagnosis(model: ModelRecord, data: Any, weights: Any, unknown: str) -> dic
     except CrankError as cause:
         return {"verdict": f"Not asked: {cause}"}
     shown = found.table.drop(columns=["finer", "se_finer", "gain_model", "se_model"])
+    shown = shown.rename(columns=lambda name: DIAGNOSED.get(name, name))
     return {"verdict": found.verdict, "table": table(shown), "folds": found.folds}
 
 

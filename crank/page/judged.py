@@ -118,14 +118,13 @@ def dependences(model: ModelRecord, data: Table, unknown: str) -> list[dict[str,
 
 
 def _important(model: ModelRecord) -> list[str]:
-    """Order the raw columns by the importance of the terms that name them."""
-    terms = [str(term) for term in reader(model.kind, "report").importance(model)["term"]]
-    names = [variable.name for variable in model.variables]
-    first = {
-        name: next((k for k, term in enumerate(terms) if name in term), len(terms))
-        for name in names
-    }
-    return sorted(names, key=lambda name: first[name])
+    """Order the raw columns by the importance of the terms that name them; leave out the idle."""
+    found = reader(model.kind, "report").importance(model)
+    worth = dict(zip(map(str, found["term"]), found["importance"], strict=True))
+    terms = {v.name: [k for k, term in enumerate(worth) if v.name in term] for v in model.variables}
+    parts = list(worth.values())
+    used = [name for name, own in terms.items() if not own or any(parts[k] for k in own)]
+    return sorted(used, key=lambda name: min(terms[name], default=len(parts)))
 
 
 def _words(model: ModelRecord, figures: pd.DataFrame) -> list[str]:

@@ -41,7 +41,7 @@ def shown_effects(model: AdditiveRecord) -> list[dict[str, Any]]:
     >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
     >>> m = crank.additive(sample, "y ~ x1 + s(x2):s(x3)", smoothing=0.01)
     >>> [(one["term"], "cells" in one) for one in shown_effects(m)]
-    [('x1', False), ('s(x2):s(x3)', True)]
+    [('s(x1)', False), ('s(x2, df=3):s(x3, df=3)', True)]
     """
     return [_surface(one) if _is_surface(one) else _curves(one) for one in effects(model)]
 

@@ -53,9 +53,10 @@ function frame({ width = 460, height = 320, x, y, xlabel, ylabel, label, levels,
 const pathOf = (points) => points.filter(([, y]) => y !== null)
   .map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
-function bandPath(line, sx, sy) {
-  const up = line.x.map((v, k) => [sx(v), line.high[k] === null ? null : sy(line.high[k])]);
-  const down = line.x.map((v, k) => [sx(v), line.low[k] === null ? null : sy(line.low[k])]).reverse();
+function bandPath(line, sx, sy, [least, most]) {
+  const inside = (v) => (v === null ? null : sy(Math.min(Math.max(v, least), most)));
+  const up = line.x.map((v, k) => [sx(v), inside(line.high[k])]);
+  const down = line.x.map((v, k) => [sx(v), inside(line.low[k])]).reverse();
   return `${pathOf([...up, ...down])}Z`;
 }
 
@@ -74,7 +75,7 @@ function lineChart(lines, options) {
     for (const one of line.thin || []) {
       root.append(svg("path", { class: "thin", d: pathOf(one.map((v, i) => [sx(line.x[i]), sy(v)])) }));
     }
-    if (line.low) root.append(svg("path", { class: `band ${colour}`, d: bandPath(line, sx, sy) }));
+    if (line.low) root.append(svg("path", { class: `band ${colour}`, d: bandPath(line, sx, sy, y) }));
     root.append(svg("path", { class: `line ${colour}`, d: pathOf(line.x.map((v, i) => [sx(v), line.y[i] === null ? null : sy(line.y[i])])) }));
   });
   return el("figure", {}, root, legend(lines));
@@ -164,7 +165,7 @@ function heatChart({ x, by, cells, apart, names }, options) {
   x.forEach((across, i) => by.forEach((up, k) => {
     const value = cells[i][k], part = `${(100 * Math.abs(value)) / top}%`;
     root.append(svg("rect", { class: `cell${value < 0 ? " below" : ""}${apart[i][k] === "1" ? "" : " pale"}`, style: `--part: ${part}`,
-      x: sx(across) - wide / 2, y: sy(up) - tall / 2, width: wide + 0.4, height: tall + 0.4 },
+      x: sx(across) - wide / 2, y: sy(up) - tall / 2, width: wide, height: tall },
     svg("title", {}, `${names[0]} ${shortNumber(across)}, ${names[1]} ${shortNumber(up)}: ${shortNumber(value)}`)));
   }));
   const key = (kind, text) => el("li", {}, el("span", { class: `key block ${kind}`, "aria-hidden": "true" }), text);

@@ -60,10 +60,20 @@ function dependenceCard(model) {
   }));
 }
 
+// One scale for all curves, so that they can be compared; of wide bands what is not far outside.
+function effectScale(effects) {
+  const lines = effects.flatMap((part) => part.lines || []);
+  if (!lines.length) return undefined;
+  const [low, high] = extent(lines.flatMap((line) => line.y), 0, 0), room = 0.35 * (high - low);
+  const [least, most] = extent(lines.flatMap((line) => [...line.low, ...line.high]));
+  return [Math.min(low, Math.max(least, low - room)), Math.max(high, Math.min(most, high + room))];
+}
+
 function effectsCard(model) {
   if (!model.effects || !model.effects.length) return null;
+  const y = effectScale(model.effects);
   return el("div", { class: "grid-of-charts" }, model.effects.map((part) => {
-    const options = { width: 320, height: 210, xlabel: part.term, ylabel: "part of the score", label: `What ${part.term} adds to the score`, level: 0 };
+    const options = { width: 320, height: 210, y, xlabel: part.term, ylabel: "part of the score", label: `What ${part.term} adds to the score`, level: 0 };
     if (part.cells) return heatChart(part, { ...options, height: 250 });
     if (typeof part.x[0] !== "string") return lineChart(part.lines.map((line) => ({ ...line, x: part.x })), options);
     return pointChart(part.lines.map((line) => ({ name: line.name, points: line.y.map((y, k) => ({ x: k, y, low: line.low[k], high: line.high[k] })) })), { ...options, levels: part.x });
@@ -107,11 +117,11 @@ function inWords(models) {
 function drawPage(about) {
   const { models } = about, views = models.map((model) => (model.tree ? treeView(model.tree) : null));
   fill(document.getElementById("head"), {}, [el("h1", {}, about.title), models.map((model) => el("p", { class: "model" },
-    models.length > 1 ? el("strong", {}, `${model.name}: `) : null, el("code", {}, model.formula), ` ${model.headline}, n = ${shortNumber(model.n)}`))]);
+    models.length > 1 ? el("strong", {}, `${model.name}: `) : null, el("code", {}, model.formula), ` · ${model.headline}, n = ${shortNumber(model.n)}`))]);
   comparison(about);
   inWords(models);
   models.forEach((model, k) => {
-    const own = models.length > 1 ? ` of ${model.name}` : "";
+    const own = models.length > 1 ? `: ${model.name}` : "";
     if (views[k]) section(`Tree${own}`, [views[k].view], `Boxes show the split that leads to them, training rows and the median of ${model.response}; the strip is their mean rank. Choose a node for its rule; arrow keys walk, + and − open and close.`);
     if (model.effects) section(`Effects${own}`, [effectsCard(model)], "What each term adds to the score, with pointwise 95% bands; pairs of columns as heat maps, pale where the interval holds zero.");
     if (model.coefficients) section(`Coefficients${own}`, [coefficientsCard(model)]);
