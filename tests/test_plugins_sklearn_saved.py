@@ -35,7 +35,7 @@ from crank.errors import PluginWarning
 from crank.plugins.linear import LinearRule
 from crank.plugins.sklearn import SklearnLearner, fit_weighted
 from crank.plugins.sklearn_arrays import as_arrays, decision_values
-from crank.plugins.sklearn_trial import unworried
+from crank.plugins.sklearn_trial import without_warnings
 from crank.serve import Scorer
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
@@ -153,6 +153,6 @@ def test_labels_are_0_and_1_unless_settings_say_otherwise() -> None:
 def test_warnings_of_classifiers_are_kept_from_users_and_filters_come_back() -> None:
     X, label = rows(False)
     before = list(warnings.filters)
-    with unworried(), unworried():
+    with without_warnings(), without_warnings():
         MLPClassifier(max_iter=1).fit(X, label)
     assert list(warnings.filters) == before

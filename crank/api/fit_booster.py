@@ -71,6 +71,7 @@ def boost(
         Number of trees. By default cross-validation chooses it: boosters without each fold
         grow in step, until the held-out figure has not grown for ``patience`` rounds.
     max_rounds, patience : int
+        Most trees that are tried, and how many in vain before no more are.
     trees : {"small", "large"}
         Settings to start from: 10 leaves, random rows and columns, a penalty; or 31 leaves.
     params : mapping, optional

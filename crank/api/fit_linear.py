@@ -55,8 +55,8 @@ def linear(
     formula : str
         ``"y ~ x1 + log(x2) + C(g)"``; ``.`` stands for all other columns. There is no intercept:
         it would move all scores alike. ``s(x)`` is a smooth curve, ``s(x, df=4)`` one of fewer
-        columns, ``s(x, by=g)`` one for each level of g, all with a penalty on bending that
-        cross-validation chooses: the model is an `AdditiveModel` then.
+        columns, ``s(x, by=g)`` one for each level of g, all with a penalty on bending,
+        chosen by restricted likelihood: the model is an `AdditiveModel` then.
     link : {"logit", "probit"}
         Logistic: exp(coefficient) is an odds. Normal: if y is linear with normal errors, the
         coefficients are its own divided by √2 times the standard deviation of the errors.

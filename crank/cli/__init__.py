@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 if all went well, 1 after an error, 2 if the command line is wrong, 3 if data have
-        drifted or files differ, 129 or 143 after a hangup or a polite kill, 130 after an interrupt,
+        drifted or files differ, 129 or 143 after a hangup or SIGTERM, 130 after an interrupt,
         141 if nobody reads the output any more.
     """
     debug = False
@@ -130,7 +130,7 @@ def _message(error: Exception) -> str:
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """Let a polite kill or a hangup unwind the stack, so that temporary files are removed."""
+    """Let SIGTERM or a hangup unwind the stack, so that temporary files are removed."""
 
     def stop(number: int, _: object) -> None:
         raise SystemExit(128 + number)

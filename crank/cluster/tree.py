@@ -17,7 +17,7 @@ from crank.cluster.spread import Y_LEVELS, Spread
 from crank.cluster.tables import LeafTable, leaf_in, leaf_tables, renumbered
 from crank.criteria import choose_criterion
 from crank.errors import CrankError, DataError
-from crank.fitting.folds import FEW_ROWS, bearable_folds
+from crank.fitting.folds import FEW_ROWS, largest_fold_count
 from crank.fitting.tree import FittedTree, cell_figures
 from crank.fitting.validate import CrossValidation, FoldTree, conclude, measurable
 from crank.kernels.compiler import numba_works
@@ -93,7 +93,7 @@ def fit_tree(
     whole = Sapling(levels)
     saplings, folds = [whole], 0
     if options.prune is not None:
-        folds = bearable_folds(n, spread.n_tied, options.cv, n < FEW_ROWS)
+        folds = largest_fold_count(n, spread.n_tied, options.cv, n < FEW_ROWS)
         sequence = np.random.SeedSequence(options.random_state)
         seeds = sequence.generate_state(options.cv_repeats, np.uint64).tolist()
         parts = deal(parts, n, folds, seeds)

@@ -30,8 +30,8 @@ class RankingTree(LearnerEstimator):
     learner_params : mapping, optional
         Settings of the learner.
     criterion : {"auto", "crank", "kendall", "iauc", "spearman"}
-        What a split maximises; "auto" lets the ties in y choose between the first two, see
-        `crank.fit`.
+        What a split maximises; "auto" is "crank", or "kendall" if y is binary or heavily tied:
+        see `crank.fit`.
     max_depth, min_samples_leaf : int
         Limits of the tree.
     leaf_order : {"auto", "oriented", "rank"}

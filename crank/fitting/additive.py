@@ -192,7 +192,7 @@ def solved(
         b, vcov = refined(pairs, b, sample.groups, labels)
     else:
         vcov, _ = sandwich(pairs, b, sample.groups)
-    known = unsureness(pairs, b, vcov, independent(pairs, sample.groups))
+    known = precision(pairs, b, vcov, independent(pairs, sample.groups))
     p, kept, scale = X.shape[1], columns.kept, columns.scale
     unit = np.outer(scale, scale)
     coef = _widened(b / scale, kept, p)
@@ -223,7 +223,7 @@ def _widened(values: Floats, kept: NDArray[np.intp], p: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Unsureness:
+class Precision:
     """How sure penalised coefficients are.
 
     Attributes
@@ -241,7 +241,7 @@ class Unsureness:
     freedom: Floats
 
 
-def unsureness(pairs: Pairs, b: Floats, vcov: Floats, n: int) -> Unsureness:
+def precision(pairs: Pairs, b: Floats, vcov: Floats, n: int) -> Precision:
     """Measure bias and freedom at the solution.
 
     With information J, penalty P and the sum V of squared influences, coefficients vary by
@@ -256,7 +256,7 @@ def unsureness(pairs: Pairs, b: Floats, vcov: Floats, n: int) -> Unsureness:
     """
     if not len(b):
         empty = np.zeros((0, 0))
-        return Unsureness(empty, empty, np.zeros(0))
+        return Precision(empty, empty, np.zeros(0))
     _, information = pairs.newton(b)
     inverse = np.linalg.inv(information)
     penalty = np.broadcast_to(pairs.ridge, len(b))
@@ -267,4 +267,4 @@ def unsureness(pairs: Pairs, b: Floats, vcov: Floats, n: int) -> Unsureness:
     vcov = (vcov + vcov.T) / 2.0
     uncertainty = vcov + inflation * (inverse * penalty) @ inverse.T
     uncertainty *= lost_freedom(n, total) / 2.0
-    return Unsureness(vcov, uncertainty + uncertainty.T, freedom)
+    return Precision(vcov, uncertainty + uncertainty.T, freedom)

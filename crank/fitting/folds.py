@@ -51,7 +51,7 @@ def fold_count(
     """
     n = len(ranks.row)
     tied = int(np.bincount(ranks.group).max())
-    bearable = bearable_folds(n, tied, most, few_rows(ranks))
+    judged = largest_fold_count(n, tied, most, few_rows(ranks))
     units = n if labels is None else int(labels.max()) + 1
     if units < 4:
         what = "rows" if labels is None else "groups"
@@ -59,10 +59,10 @@ def fold_count(
             f"cross-validation needs at least 4 {what}; got {units}. Use {otherwise}"
             + ("." if labels is None else ", or leave groups out.")
         )
-    return min(bearable, units // 2)
+    return min(judged, units // 2)
 
 
-def bearable_folds(n: int, tied: int, most: int, few: bool) -> int:
+def largest_fold_count(n: int, tied: int, most: int, few: bool) -> int:
     """Choose the number of folds of n rows, few or not, of which at most so many are tied in y."""
     most = min(most, FEW_FOLDS) if few else most
     return max(2, min(most, n // ROWS_A_FOLD, (n - tied) // OUTSIDE_THE_LARGEST_TIE))

@@ -85,7 +85,7 @@ def learn_design(
     smooth : bool
         Whether there may be smooth terms, ``s(x)``: only a penalised fit can use them.
     weights : ndarray of shape (n,), optional
-        Case weights; knots of smooth terms heed them.
+        Case weights; knots of smooth terms follow them.
     reader : Reader, optional
         Reads what is learned from, if that is more than the rows of the table.
 

@@ -28,7 +28,7 @@ from crank.plugins.linear import LinearRule
 from crank.plugins.rbf import largest_shares
 from crank.plugins.sampling import systematic_counts
 from crank.plugins.sklearn_arrays import as_arrays, decision_values
-from crank.plugins.sklearn_trial import unworried
+from crank.plugins.sklearn_trial import without_warnings
 from crank.plugins.trees import TreesRule, shares
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class SklearnLearner(SplitLearner):
         """Fit a clone of the classifier on the rows of a node."""
         estimator = seeded_clone(self.estimator, rng)
         try:
-            with unworried():
+            with without_warnings():
                 fit_weighted(estimator, read_only(X), label, weight, rng)
                 decision_values(estimator, X[:1])  # some classifiers refuse only when asked
         except (ArithmeticError, LookupError, ValueError) as cause:
@@ -257,7 +257,7 @@ def names_minus_one(estimator: Any) -> bool:
 
 
 def weight_keyword(estimator: Any) -> str | None:
-    """Return the keyword by which weights reach a classifier, or None if it is deaf to them.
+    """Return the keyword by which weights reach a classifier, or None if it takes none.
 
     Examples
     --------

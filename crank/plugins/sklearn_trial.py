@@ -17,7 +17,7 @@ _INSIDE = 0
 
 
 @contextmanager
-def unworried() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """Ignore warnings of convergence and of the future, also while several threads fit.
 
     A fit of many nodes would repeat them many times. Only the outermost of those that overlap
@@ -82,7 +82,7 @@ def _tried(kind: type, settings: str, held: _Held) -> bool:
     classes = (X[:, 0] + 0.5 * rng.normal(size=60) > 0.0).astype(int)
     trial = clone(held.estimator)
     try:
-        with unworried():
+        with without_warnings():
             trial.set_params(**_few(trial))
             return as_arrays(trial.fit(X, classes), X) is not None
     except Exception:  # whatever a classifier finds wrong with these rows

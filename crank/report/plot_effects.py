@@ -35,9 +35,8 @@ def plot_effects(
 ) -> Page:
     """Draw what each term adds to the score, the most important term first.
 
-    Curves have pointwise bands, which take the smoothing as given and are somewhat too narrow
-    where it was chosen for the order of rows, and ticks below at training values; levels of
-    categories have intervals; surfaces are heat maps, with ticks on both sides.
+    Curves have pointwise bands, which take the smoothing as given, and ticks below at training
+    values; levels of categories have intervals; surfaces are heat maps, with ticks on both sides.
 
     Parameters
     ----------

@@ -172,9 +172,10 @@ def takes_categories(learner: SplitLearner) -> None:
 def follows_weights(learner: SplitLearner) -> None:
     """Let the weight decide between two halves that contradict each other, in both directions.
 
-    Who is deaf to weights makes the same rule in both directions: what agrees with one half
-    contradicts the other, so that exactly half of all decisions are right, whatever the rule. Some
-    hear but wobble, those that learn row by row: unless the first seed is clear, several count.
+    A learner that ignores weights makes the same rule in both directions: what agrees with one
+    half contradicts the other, so that exactly half of all decisions are right, whatever the rule.
+    Learners that go row by row follow weights roughly: unless the first seed is clear, several
+    count.
     """
     base = separable(120, 2)
     clash = np.vstack([base.X, base.X])
@@ -195,8 +196,8 @@ def follows_weights(learner: SplitLearner) -> None:
         share = float(np.mean([share, *(right(seed) for seed in range(1, 5))]))
     require(
         share >= 0.75,
-        f"{share:.0%} of the decisions follow the half with ten times the weight; who does not "
-        "hear weights has 50%.",
+        f"{share:.0%} of the decisions follow the half with ten times the weight; a learner that "
+        "ignores weights has 50%.",
     )
     light = np.where(np.arange(240) < 120, 1.0, 1e-9)
     X = np.vstack([base.X, base.X[:, ::-1]])

@@ -17,7 +17,7 @@ from crank.kernels.column_tests import ColumnTest
 ALL, NONE = "1 = 1", "1 = 0"
 
 
-class Plain(NamedTuple):
+class RawColumn(NamedTuple):
     """A raw column that is a design column as it is; levels for a category."""
 
     name: str
@@ -47,7 +47,7 @@ class Conditions:
             raise Unwritable(f"levels of {column.name!r} are whole numbers beyond 2^53")
         return self._among(test, column) if column.levels else self._compared(test, column)
 
-    def _compared(self, test: ColumnTest, column: Plain) -> str:
+    def _compared(self, test: ColumnTest, column: RawColumn) -> str:
         x = self.dialect.as_double(column.name, column.kind)
         absent = self.dialect.absent(x)
         if test.threshold is None:
@@ -61,7 +61,7 @@ class Conditions:
         found = f"{x} > {t}" if test.above else f"{x} < {t}"
         return f"({' OR '.join([found, *absent])})" if test.missing_left else found
 
-    def _among(self, test: ColumnTest, column: Plain) -> str:
+    def _among(self, test: ColumnTest, column: RawColumn) -> str:
         assert test.levels is not None
         assert column.levels is not None
         dialect, levels = self.dialect, column.levels
@@ -87,10 +87,10 @@ def _none_of(tests: Sequence[str]) -> str:
     return " AND ".join(f"NOT ({test})" for test in tests)
 
 
-def _single_columns(design: DesignSpec) -> list[Plain | str]:
+def _single_columns(design: DesignSpec) -> list[RawColumn | str]:
     """Find for each design column the raw column that it is, or else its name."""
     kinds = {variable.name: variable.kind for variable in design.variables}
-    found: list[Plain | str] = []
+    found: list[RawColumn | str] = []
     for block in design.blocks:
         factor = design.factors[block.factors[0]]
         name = single_column(factor.steps) if isinstance(factor, Number | Codes) else None
@@ -98,5 +98,5 @@ def _single_columns(design: DesignSpec) -> list[Plain | str]:
             found += design.names[len(found) : len(found) + design.width(block)]
         else:
             levels = factor.levels if isinstance(factor, Codes) else None
-            found.append(Plain(name, kinds[name], levels))
+            found.append(RawColumn(name, kinds[name], levels))
     return found
