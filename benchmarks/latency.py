@@ -59,13 +59,18 @@ def cold(program: str) -> Task:
 
 
 def races(rounds: int, small: bool) -> Iterator[tuple[str, dict[str, Times]]]:
+    warm = not small
     yield (
         "import",
-        race({"crank": fresh("import crank"), "pandas": fresh("import pandas")}, rounds),
+        race({"crank": fresh("import crank"), "pandas": fresh("import pandas")}, rounds, warm=warm),
     )
     yield (
         "300 rows, with a formula",
-        race({"crank": fresh(FORMULA), "pandas + DecisionTreeRegressor": fresh(PEER)}, rounds),
+        race(
+            {"crank": fresh(FORMULA), "pandas + DecisionTreeRegressor": fresh(PEER)},
+            rounds,
+            warm=warm,
+        ),
     )
     if not small:
         yield (

@@ -33,6 +33,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["MPLBACKEND"] = "Agg"  # whether there is a screen or not
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave properties untraced: a hundred examples run what one example of a test runs."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("no_cover")
+
+
 @pytest.fixture(autouse=True)
 def figures_are_closed() -> Iterator[None]:
     """Close what pyplot keeps open, which later tests would count."""

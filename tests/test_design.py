@@ -375,7 +375,6 @@ JUNK: Any = st.sampled_from(
 )
 
 
-@pytest.mark.no_cover
 @settings(max_examples=400)
 @given(st.sampled_from(PATHS), JUNK)
 def test_a_damaged_design_is_refused_or_still_computes(where: Any, junk: Any) -> None:

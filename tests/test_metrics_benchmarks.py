@@ -6,6 +6,8 @@ import pytest
 
 from tests.narrowing import present
 
+pytestmark = pytest.mark.no_cover
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 

@@ -6,6 +6,8 @@ import pytest
 
 import crank
 
+pytestmark = pytest.mark.no_cover
+
 LEARNERS = ["stump", "tree", "logistic", "svm", "lightgbm"]
 CRITERIA = ["crank", "kendall", "iauc", "spearman"]
 FORMULAS = {

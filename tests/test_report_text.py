@@ -140,7 +140,6 @@ def sample(seed: int, n: int, gaps: float) -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("learner", ["stump", "tree", "logistic"])
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), n=st.integers(20, 90), gaps=st.sampled_from([0.0, 0.1, 0.5]))
@@ -158,7 +157,6 @@ def test_the_rows_that_meet_a_full_rule_are_the_rows_of_its_leaf(
             np.testing.assert_array_equal(reader.rows(rule), leaf == place, err_msg=rule)
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("learner", ["stump", "tree"])
 @settings(max_examples=6)
 @given(seed=st.integers(0, 10**6), gaps=st.sampled_from([0.0, 0.3]))

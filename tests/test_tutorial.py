@@ -9,6 +9,8 @@ import pytest
 from crank.cli import main
 from tests.test_docs_pages import extension
 
+pytestmark = pytest.mark.no_cover
+
 PAGE = Path(__file__).parents[1] / "docs" / "tutorial.md"
 transcript = extension("transcript")
 STEPS = transcript.steps(PAGE.read_text(encoding="utf-8"))
