@@ -28,6 +28,33 @@ LAYERS = [
     *("estimators", "datasets", "serve", "monitor", "service", "api", "page", "testing"),
     *("datafiles", "scoring", "folders", "verification", "paper", "demo", "cli"),
 ]
+KINDS = ("linear", "additive", "forest", "booster", "blend")  # from the call to the files
+TOPICS = {  # what no single package can show
+    "dates": "days in frames, formulas, files and graphs",
+    "golden": "files of earlier versions",
+    "large_ids": "whole numbers beyond 2⁵³ on every route",
+    "million_rows": "the compiled path as a whole",
+    "missing_text": "text and its absence in every runtime",
+    "monotone": "directions from the call to the files",
+    "ordered_factors": "ordered levels from the frame to SQL",
+    "real_data": "every learner with every criterion",
+    "weights": "case weights in all fits",
+    "benchmarks": "the folder benchmarks/",
+    "docs": "README and docs/",
+    "examples": "the folder examples/",
+    "layout": "the architecture",
+    "seams": "what is added by new files alone",
+}
+ELSEWHERE = {  # small modules at the top level that a package's tests prove
+    "_version": "layout",
+    "blame": "plugins_isolation",
+    "checks": "rankers_options",
+    "entries": "plugins_registry",
+    "errors": "api",
+    "folders": "cluster_files",
+    "mass": "criteria",
+    "scoring": "cli_streams",
+}
 HEAVY = [
     "sklearn",
     "scipy.stats",
@@ -209,3 +236,18 @@ def test_no_test_depends_on_chance_or_on_the_machines_speed() -> None:
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         if path.name not in ("conftest.py", "test_layout.py"):
             assert not re.search(CHANCE, path.read_text(encoding="utf-8")), path
+
+
+def test_test_files_are_named_after_what_they_test() -> None:
+    """``test_PACKAGE_MODULE.py``, ``test_PACKAGE.py``, a kind of ranker, or a topic of its own."""
+    files = {path.stem.removeprefix("test_") for path in Path(__file__).parent.glob("test_*.py")}
+    subjects = (*LAYERS, *KINDS, *TOPICS)
+
+    def is_about(file: str, subject: str) -> bool:
+        return file == subject or file.startswith(f"{subject}_")
+
+    strangers = [file for file in files if not any(is_about(file, s) for s in subjects)]
+    assert not strangers, f"rename {strangers}, or add a topic above"
+    assert set(ELSEWHERE.values()) <= files
+    for subject in subjects:
+        assert subject in ELSEWHERE or any(is_about(file, subject) for file in files), subject

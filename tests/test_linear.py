@@ -34,7 +34,7 @@ from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.ranks import rank
 from tests.naive_pairs import naive_fit
 from tests.narrowing import number
-from tests.test_fuzz_json import damaged, forged
+from tests.test_export_json_fuzz import damaged, forged
 from tests.test_golden import BARE
 
 

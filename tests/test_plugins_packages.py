@@ -6,7 +6,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.test_plugin_demo import environment, in_environment, run  # noqa: F401 - a fixture
+from tests.test_plugins_demo import environment, in_environment, run  # noqa: F401 - a fixture
 
 PLUGINS = Path(__file__).parent / "plugins"
 
