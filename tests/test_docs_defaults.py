@@ -24,6 +24,15 @@ def f(a, b=1, c=2, *rest, how, **more):
     **more : str, Path or bytes
     """
 
+def g(metric: str = "m", alpha: float = 0.5):
+    """Do that.
+
+    Parameters
+    ----------
+    metric, alpha
+        As elsewhere.
+    """
+
 @dataclass
 class D:
     """Hold it.
@@ -75,6 +84,10 @@ def test_types_are_shown_as_written(sections: Callable[..., Any]) -> None:
     assert types["*rest"] == "str or array-like"
     assert types["how"] == '{"x", "y"}'
     assert types["**more"] == "str, Path or bytes"
+
+
+def test_names_without_a_type_have_their_own_annotation(sections: Callable[..., Any]) -> None:
+    assert [str(p.annotation) for p in sections("g", "parameters")] == ["str", "float"]
 
 
 def test_attributes_on_one_line_become_entries(sections: Callable[..., Any]) -> None:

@@ -1,8 +1,9 @@
 """griffe extension: the reference shows each parameter with its own default and type, as written.
 
 griffe's numpydoc parser gives all names of ``max_depth, min_samples_leaf : int`` the default of the
-first, takes the first of ``{"a", "b"}`` for a default even where there is none, shows the choices
-as a tuple, and reads ``array-like`` as a difference. Attributes that share a line stay one entry.
+first, and of ``metric, alpha`` without a type the annotation of the first; it takes the first of
+``{"a", "b"}`` for a default even where there is none, shows the choices as a tuple, and reads
+``array-like`` as a difference. Attributes that share a line stay one entry.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class TrueDefaults(griffe.Extension):
                 if section.kind is griffe.DocstringSectionKind.parameters:
                     for parameter in section.value:
                         parameter.value = default_of(thing, parameter.name)
-                        parameter.annotation = as_written(parameter, thing.docstring.value)
+                        parameter.annotation = type_of(thing, parameter)
                 elif section.kind is griffe.DocstringSectionKind.attributes:
                     for attribute in section.value:
                         attribute.annotation = as_written(attribute, thing.docstring.value)
@@ -51,14 +52,28 @@ def default_of(thing: griffe.Object, name: str) -> Any:
     return parameters[name].default
 
 
+def type_of(thing: griffe.Object, parameter: griffe.DocstringParameter) -> Any:
+    """Return a parameter's type: as the docstring states it, else as its signature does."""
+    assert thing.docstring is not None
+    parameters = getattr(thing, "parameters", ())
+    if parameter.name in parameters and stated(parameter.name, thing.docstring.value) is None:
+        return parameters[parameter.name].annotation
+    return as_written(parameter, thing.docstring.value)
+
+
 def as_written(entry: griffe.DocstringParameter | griffe.DocstringAttribute, text: str) -> Any:
     """Return an entry's type: its text, where griffe has read an expression into it."""
     annotation = entry.annotation
     if not isinstance(annotation, griffe.ExprTuple) and " - " not in str(annotation):
         return annotation
-    name = re.escape(entry.name)
-    match = re.search(rf"^(?:.*, )?{name}(?:, .*)? : (.+?)(?:, optional)?$", text, re.MULTILINE)
-    return match[1] if match else annotation
+    return stated(entry.name, text) or annotation
+
+
+def stated(name: str, text: str) -> str | None:
+    """Find the type that a docstring gives to a name, alone or with others on its line."""
+    pattern = rf"^(?:.*, )?{re.escape(name)}(?:, .*)? : (.+?)(?:, optional)?$"
+    match = re.search(pattern, text, re.MULTILINE)
+    return match[1] if match else None
 
 
 def split(shared: griffe.DocstringAttribute) -> list[griffe.DocstringAttribute]:
