@@ -214,7 +214,7 @@ def test_nothing_posix_only_is_touched_on_import(folder: str) -> None:
 
 
 def test_only_compiled_functions_are_left_out_of_coverage() -> None:
-    """Those handed to `kernel_for` say so beside their def; ``@kernel`` needs no word."""
+    """Those handed to `kernel_for` say so beside their def; `@kernel` needs no word."""
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         marked = set(re.findall(r"^def (\w+)\(  # compiled$", text, re.MULTILINE))
