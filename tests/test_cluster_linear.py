@@ -67,6 +67,8 @@ def test_what_a_cluster_cannot_fit_is_refused(frame: pd.DataFrame) -> None:
         crank.linear(parts, "y ~ a", penalty="cv")
     with pytest.raises(OptionError, match="smooth terms cannot be fitted"):
         crank.linear(parts, "y ~ s(a)")
+    with pytest.raises(OptionError, match="monotone= is not for Dask data frames as a whole"):
+        crank.linear(parts, "y ~ a", monotone={"a": 1})
     with pytest.raises(OptionError, match="client= is for Dask data frames"):
         crank.linear(frame, "y ~ a", client=object())
     with pytest.raises(DataError, match=r"a: this column never puts a pair .*separation"):

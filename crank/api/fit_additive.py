@@ -62,8 +62,8 @@ def additive(
         separated rows, redundant columns and rare levels from mattering.
     pairs : int, "auto" or list of pairs of names
         Effects of two columns together that their curves cannot express: a surface of two curves,
-        or a curve for each level of a category. "auto" adds as many, 15 at most, as let rows that
-        were held out be ranked best, mostly none; a number adds the strongest so many;
+        or a curve for each level of a category. "auto" adds as many, 10 at most, as let rows that
+        were held out be ranked best, often none; a number adds the strongest so many;
         ``[("x", "z")]`` names them. With a `smoothing` that is given none are sought.
     monotone : mapping, optional
         ``{"x": "increasing"}``: the score never decreases in that column while all others stay as

@@ -217,6 +217,7 @@ class ClusterPairs:
     ridge: float
     width: float
     lasso: float = 0.0
+    bounds: None = None
     compiled: bool = True
 
     @property
@@ -266,8 +267,8 @@ class ClusterPairs:
         columns = np.ascontiguousarray(binned[:, 1:])
         return np.asarray(products - columns.T @ grid.even(columns) + self.ridge * np.eye(len(b)))
 
-    def moments(self, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the sum of the products of all rows' influences, and the information."""
+    def moments(self, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the sum of the products of all rows' influences, score and information."""
         grid, binned = self._grid(b)
         sums = self.known.sums[:, 1:]
         below = np.cumsum(sums, axis=0) - sums / 2.0 - sums.sum(axis=0) / 2.0
@@ -278,7 +279,7 @@ class ClusterPairs:
         shared, total = found.shared / self.ranks.total, self.ranks.total
         products = found.products - np.outer(shared, found.sums) - np.outer(found.sums, shared)
         products += np.outer(found.sums, found.sums) * found.squares / total**2
-        return products, self._information(b, grid, binned)
+        return products, self._score(b, grid, binned), self._information(b, grid, binned)
 
     def separates(self, b: FloatArray, tolerance: float = 0.0) -> bool:
         """Tell whether a direction puts no pair in the wrong order and keeps ties together."""
