@@ -170,7 +170,7 @@ def _comparison(
     models: Mapping[str, ModelRecord], data: Any, weights: Any, unknown: Any
 ) -> list[dict[str, Any]]:
     """Test which of the models ranks better, by each figure that the responses allow."""
-    found = []
+    found: list[dict[str, Any]] = []
     for metric in ("kendall", "iauc"):
         try:
             result = compare(
