@@ -45,12 +45,10 @@ def test_equals_the_general_way_with_ties_and_weights(
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("digits", [0, 9])
-def test_equals_the_general_way_block_by_block_and_compiled(
+def test_equals_the_general_way_on_more_rows_and_compiled(
     monkeypatch: pytest.MonkeyPatch, compiled: bool, weighted: bool, digits: int
 ) -> None:
     monkeypatch.setattr(leaves, "COMPILED_FROM", 0 if compiled else 10**9)
-    monkeypatch.setattr(leaves, "BLOCK_CELLS", 100)
-    monkeypatch.setattr(grouped, "FEW_LEAVES", 13)
     rng = np.random.default_rng(0)
     s = rng.normal(size=700)
     y = (s + rng.normal(size=700)).round(digits)
@@ -58,7 +56,7 @@ def test_equals_the_general_way_block_by_block_and_compiled(
     check(y, np.digitize(s, np.linspace(-2, 2, 12)), weight, 1e-9 if weighted else 1e-12)
 
 
-@pytest.mark.parametrize("limit", ["FEW_LEAVES", "WIDEST"])
+@pytest.mark.parametrize("limit", ["MOST_LEAVES", "WIDEST"])
 def test_many_leaves_and_wide_weights_go_the_general_way(
     monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:

@@ -142,18 +142,19 @@ def number_profile(
     known = values if not n_missing else values[~missing]
     sample = np.sort(known[_spread(len(known))].astype(np.float64, copy=False))
     edges = _edges(sample, most_values)
-    counts = np.bincount(np.searchsorted(edges, sample, side="left"), minlength=len(edges) + 1)
+    ends = [0, *sample.searchsorted(edges, side="right").tolist(), len(sample)]
+    ordered = sample if len(sample) == len(known) else np.array([known.min(), known.max()])
     # the sample has as large a share of missing values as the column
     absent = round(n_missing * len(sample) / max(1, len(known))) if len(known) else n_missing
     return ColumnProfile(
         kind=kind,
         n=len(values),
         missing=n_missing,
-        lowest=float(known.min()) if len(known) else None,
-        highest=float(known.max()) if len(known) else None,
+        lowest=float(ordered[0]) if len(known) else None,
+        highest=float(ordered[-1]) if len(known) else None,
         edges=tuple(edges.tolist()),
         levels=(),
-        counts=(*map(int, counts), absent),
+        counts=(*(last - first for first, last in pairwise(ends)), absent),
     )
 
 
@@ -161,11 +162,11 @@ def _edges(sample: NDArray[np.float64], most_values: int) -> NDArray[np.float64]
     """Cut sorted numbers between their distinct values if these are few, else at quantiles."""
     if not len(sample):
         return sample
-    new = np.flatnonzero(sample[1:] != sample[:-1])
-    if len(new) < most_values:
-        return sample[new]
-    found = np.unique(sample[np.arange(1, BINS) * len(sample) // BINS])
-    return np.asarray(found[found < sample[-1]])
+    new = sample[1:] != sample[:-1]
+    if np.count_nonzero(new) < most_values:
+        return sample[:-1][new]
+    cuts = sample[np.arange(1, BINS) * len(sample) // BINS]
+    return np.asarray(cuts[cuts < np.append(cuts[1:], sample[-1])])
 
 
 def _spread(n: int) -> slice | NDArray[np.intp]:

@@ -1,7 +1,7 @@
 """Sums over concordant pairs where the score takes few values and rows stand in order of y.
 
-No sorting and no tree of sums: a running total for each value of the score is enough. One pass
-costs O(n · values).
+Nothing is sorted by comparing. Compiled, a running total for each value of the score is enough, one
+pass of O(n · values); NumPy takes one pass a bit of the number of the value.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from crank.kernels.compiler import numba_works
-from crank.kernels.order import COMPILED_FROM, FloatArray, IntArray, group_sums
-
-BLOCK_CELLS = 2**17
-"""Cells of the table values of y × values of the score that are held at a time: 1 MB."""
+from crank.kernels.order import (
+    COMPILED_FROM,
+    FloatArray,
+    IntArray,
+    run_begins,
+    running_sums,
+    runs,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +58,6 @@ class LeafSums:
     between: FloatArray
 
 
-def is_compiled(n: int) -> bool:
-    """Tell whether the sums of so many rows are left to compiled code."""
-    return n >= COMPILED_FROM and numba_works()
-
-
 def leaf_sums(rows: LeafRows, under: FloatArray, upto: FloatArray) -> LeafSums:
     """Sum over the rows concordant with each row.
 
@@ -78,7 +77,7 @@ def leaf_sums(rows: LeafRows, under: FloatArray, upto: FloatArray) -> LeafSums:
     """
     n = len(rows.leaf)
     found = LeafSums(np.empty(n), np.empty(n), np.empty(n))
-    if is_compiled(n):
+    if n >= COMPILED_FROM and numba_works():
         from crank.kernels.compiled_leaves import fill
 
         fill(rows.leaf, rows.weight, rows.start, rows.n_leaves, under, upto, *_arrays(found))
@@ -92,31 +91,57 @@ def _arrays(sums: LeafSums) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _fill(rows: LeafRows, under: FloatArray, upto: FloatArray, found: LeafSums) -> None:
-    distinct, leaves = len(under), rows.n_leaves
-    value = np.repeat(np.arange(distinct), np.diff(rows.start))
-    # weight of each leaf, and weight times the running total: so far, and still to come
-    past = np.zeros((2, leaves))
-    future = np.stack(
-        [group_sums(rows.leaf, part, leaves) for part in (rows.weight, rows.weight * under[value])]
-    )
-    step = max(BLOCK_CELLS // leaves, 1)
-    for first in range(0, distinct, step):
-        last = min(first + step, distinct)
-        here = slice(rows.start[first], rows.start[last])
-        cell = (value[here] - first) * leaves + rows.leaf[here]
-        size = (last - first) * leaves
-        mass = group_sums(cell, rows.weight[here], size).reshape(-1, leaves)
-        upwards = np.stack((mass, mass * upto[first:last, np.newaxis]))
-        downwards = np.stack((mass, mass * under[first:last, np.newaxis]))
-        seen = np.cumsum(upwards, axis=1)
-        before = past[:, np.newaxis] + seen - upwards
-        after = future[:, np.newaxis] - np.cumsum(downwards, axis=1)
-        past += seen[:, -1]
-        future = after[:, -1].copy()
-        lower = np.cumsum(before, axis=2) - before / 2.0
-        higher = after.sum(axis=2, keepdims=True) - np.cumsum(after, axis=2) + after / 2.0
-        below, below_total = lower.reshape(2, -1)[:, cell]
-        above, above_total = higher.reshape(2, -1)[:, cell]
-        at = value[here]
-        found.below[here], found.above[here] = below, above
-        found.between[here] = under[at] * below - below_total + above_total - upto[at] * above
+    """Count what comes before a row; what comes after it is the rest.
+
+    Rows stand by y, of one y the highest leaf first. So of the rows before another one, those of
+    smaller leaf have a smaller y.
+    """
+    n, distinct, leaf, weight = len(rows.leaf), len(under), rows.leaf, rows.weight
+    row, value = np.arange(n), np.repeat(np.arange(distinct), np.diff(rows.start))
+    if distinct < n:
+        row = np.lexsort((-leaf, value))
+        leaf, weight = leaf[row], weight[row]
+    low, high = under[value], upto[value]
+    values = np.stack((weight, weight * high, weight * low))
+    smaller = _smaller_before(leaf, values, rows.n_leaves)
+
+    order = _stable_order(leaf)
+    ranked = leaf[order]
+    first, last = runs(run_begins(ranked * distinct + value[order]))  # of one leaf and one y
+    start, stop = runs(run_begins(ranked))
+    sums = running_sums(values.take(order, axis=1))
+    at_start = sums.take(start, axis=1)
+    at_stop = sums.take(stop, axis=1)
+    lower_tied, tied_so_far, higher = np.empty((3, *values.shape))
+    lower_tied[:, order] = sums.take(first, axis=1) - at_start
+    tied_so_far[:, order] = sums[:, :-1] - at_start
+    higher[:, order] = sums[:, -1:] - (at_stop + sums.take(last, axis=1)) / 2.0
+    larger_so_far = running_sums(values)[:, :-1] - smaller - tied_so_far
+    below, above = smaller + lower_tied / 2.0, higher - larger_so_far
+    found.below[row], found.above[row] = below[0], above[0]
+    found.between[row] = low * below[0] - below[1] + above[2] - high * above[0]
+
+
+def _smaller_before(leaf: IntArray, values: FloatArray, n_leaves: int) -> FloatArray:
+    """Sum values over the rows of smaller leaf that come before each row.
+
+    Two leaves part at the highest bit in which they differ, so one pass a bit sees every pair
+    once; in it, rows stand in blocks of leaves that agree above the bit.
+    """
+    sums = np.zeros_like(values)
+    for bit in range((n_leaves - 1).bit_length()):
+        order = _stable_order(leaf >> (bit + 1))
+        sorted_leaf = leaf[order]
+        at = np.flatnonzero(sorted_leaf >> bit & 1)
+        lower = values.take(order, axis=1)
+        lower[:, at] = 0.0
+        so_far = running_sums(lower)
+        start, _ = runs(run_begins(sorted_leaf >> (bit + 1)))
+        sums[:, order[at]] += so_far.take(at, axis=1) - so_far.take(start[at], axis=1)
+    return sums
+
+
+def _stable_order(small: IntArray) -> IntArray:
+    """Sort small numbers; NumPy counts those of 16 bits instead of comparing them."""
+    least = np.uint16 if small.max(initial=0) < 2**16 else np.int64
+    return np.argsort(small.astype(least), kind="stable")

@@ -177,9 +177,9 @@ class JointOrder:
         if self.score_ties:
             score, y = self.score_rank[self.by_score], self.y_rank[self.by_score]
             new_score = run_begins(score)
-            start, _ = _runs(new_score)
-            pair_start, _ = _runs(new_score | run_begins(y))
-            running = _running(values.take(self.by_score, axis=1))
+            start, _ = runs(new_score)
+            pair_start, _ = runs(new_score | run_begins(y))
+            running = running_sums(values.take(self.by_score, axis=1))
             tied = running.take(pair_start, axis=1) - running.take(start, axis=1)
             result[:, self.by_score] -= tied
         return result
@@ -190,9 +190,9 @@ class JointOrder:
             return values.copy()
         y, score = self.y_rank[self.by_y], self.score_rank[self.by_y]
         new_y = run_begins(y)
-        _, stop = _runs(new_y)
-        pair_start, pair_stop = _runs(new_y | run_begins(score))
-        running = _running(values.take(self.by_y, axis=1))
+        _, stop = runs(new_y)
+        pair_start, pair_stop = runs(new_y | run_begins(score))
+        running = running_sums(values.take(self.by_y, axis=1))
         result = np.empty_like(values)
         # scores fall within a run of equal y, so the smaller ones come later
         result[:, self.by_y] = (
@@ -204,8 +204,8 @@ class JointOrder:
 
     def anywhere(self, values: FloatArray) -> FloatArray:
         """Sum values over all rows, twice those of smaller score, once those tied."""
-        start, stop = _runs(run_begins(self.score_rank[self.by_score]))
-        running = _running(values.take(self.by_score, axis=1))
+        start, stop = runs(run_begins(self.score_rank[self.by_score]))
+        running = running_sums(values.take(self.by_score, axis=1))
         result = np.empty_like(values)
         result[:, self.by_score] = running.take(start, axis=1) + running.take(stop, axis=1)
         return result
@@ -237,14 +237,14 @@ def _sorted_rows(rank: IntArray, tie_rank: IntArray) -> IntArray:
     return np.argsort(rank * n + tie_rank)
 
 
-def _runs(begins: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+def runs(begins: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
     """Start and stop of the run to which each position belongs."""
     edges = np.append(np.flatnonzero(begins), len(begins))
     lengths = np.diff(edges)
     return np.repeat(edges[:-1], lengths), np.repeat(edges[1:], lengths)
 
 
-def _running(values: FloatArray) -> FloatArray:
+def running_sums(values: FloatArray) -> FloatArray:
     """Sum of the first 0, 1, …, n entries of each row."""
     sums = np.zeros((values.shape[0], values.shape[1] + 1))
     np.cumsum(values, axis=1, out=sums[:, 1:])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.leaves import LeafRows, is_compiled, leaf_sums
+from crank.kernels.leaves import LeafRows, leaf_sums
 from crank.kernels.order import FloatArray, IntArray
 from crank.metrics.figures import IAUC, KENDALL, Figure
 from crank.metrics.inference import Concordance, described, figure_evidence
@@ -16,9 +16,7 @@ from crank.metrics.pairs import unit_ratio
 from crank.ranks import Ranks
 
 MOST_LEAVES = 512
-"""Values of the score up to which the general way, which sorts, takes longer than compiled code."""
-FEW_LEAVES = 12
-"""The same for NumPy, which fills a table of rows × values."""
+"""Values of the score up to which the general way, which sorts, takes longer."""
 
 WIDEST = 2.0**20
 """Total over smallest weight beyond which differences of sums lose digits."""
@@ -55,8 +53,7 @@ def leaf_concordance(
     n_leaves = int(score_rank.max()) + 1
     weights = None if ranks.unweighted else ranks.weight
     wide = ranks.total > WIDEST * ranks.weight.min() * len(ranks.row)
-    most = MOST_LEAVES if is_compiled(len(score_rank)) else FEW_LEAVES
-    if copies is None and (n_leaves > most or wide):
+    if copies is None and (n_leaves > MOST_LEAVES or wide):
         return [figure.concordance(ranks.y, score_rank, weights) for figure in figures]
     sample = _LeafSample(ranks, score_rank.astype(np.int64), n_leaves, copies)
     quick = {KENDALL.name: sample.kendall, IAUC.name: sample.iauc}

@@ -135,8 +135,12 @@ def weakest_links(tree: Tree, figure: Figure) -> PruningPath:
 
     def collapse(i: int) -> None:
         lost_gain, lost_leaves = gain[i], leaves[i] - 1
-        for j, _ in tree.walk(i):
-            gone[j] = True
+        below = [i]
+        while below:  # all below a branch that is gone are gone
+            j = below.pop()
+            if not gone[j]:
+                gone[j] = True
+                below += tree.nodes[j].left, tree.nodes[j].right
         while i >= 0:
             gain[i] -= lost_gain
             leaves[i] -= lost_leaves
