@@ -241,7 +241,7 @@ def test_an_unexpected_error_asks_for_debug(
     def broken(_: Namespace) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(cli.summary, "run", broken)
+    monkeypatch.setattr("crank.cli.summary.run", broken)
     assert main(["summary", "m.json"]) == 1
     assert "unexpected ZeroDivisionError: oops" in capsys.readouterr().err
 
@@ -370,6 +370,14 @@ def test_help_is_quick_to_load() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"numpy", "pandas", "formulaic", "sklearn", "numba"} & set(loaded)
+    code = "import sys; from crank.cli import parser; parser(['plot']); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert {m for m in loaded if m.startswith("crank.cli.")} == {
+        "crank.cli.plot",
+        "crank.cli.shared",
+    }
 
 
 def test_progress_is_for_terminals(

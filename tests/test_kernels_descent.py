@@ -180,7 +180,7 @@ def test_large_batches_take_the_compiled_way_and_small_ones_do_not(
     np.testing.assert_array_equal(nodes.sum(X), wanted)
     np.testing.assert_array_equal(nodes.route(X), leaves)
     assert not asked
-    for size in ("MANY_ROWS", "MANY_STEPS", "MANY_STEPS_LOADED"):
+    for size in ("MANY_ROWS", "MANY_STEPS", "MANY_STEPS_LOADED", "MANY_STEPS_IN_ALL"):
         monkeypatch.setattr(descent, size, 100)
     np.testing.assert_array_equal(nodes.sum(X), wanted)
     np.testing.assert_array_equal(nodes.route(X), leaves)
@@ -193,10 +193,33 @@ def test_large_batches_take_the_compiled_way_and_small_ones_do_not(
     assert not asked
 
 
+@pytest.mark.parametrize("stored", [False, True])
+def test_the_kernel_is_compiled_once_numpy_has_done_as_much_work(
+    monkeypatch: pytest.MonkeyPatch, stored: bool
+) -> None:
+    nodes, X = random_trees(1), sample(100)
+    leaves = nodes.route(X)
+    asked: list[str] = []
+    monkeypatch.setattr(descent, "MANY_ROWS", 100)
+    monkeypatch.setattr(descent, "MANY_STEPS_LOADED", 100)
+    monkeypatch.setattr(descent, "MANY_STEPS_IN_ALL", 2 * 100 * int(nodes.depths[0]))
+    monkeypatch.setattr(descent, "_steps_in_all", 0)
+    monkeypatch.setattr(descent, "is_stored", lambda name: stored)
+
+    def works() -> bool:
+        asked.append("compiled")
+        return False
+
+    monkeypatch.setattr(descent, "numba_works", works)
+    for _ in range(3):
+        np.testing.assert_array_equal(nodes.route(X), leaves)
+    assert len(asked) == (3 if stored else 2)
+
+
 def test_without_numba_numpy_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes, X = random_trees(), sample(100)
     wanted, leaves = nodes.sum(X), nodes.route(X)
-    for size in ("MANY_ROWS", "MANY_STEPS", "MANY_STEPS_LOADED"):
+    for size in ("MANY_ROWS", "MANY_STEPS", "MANY_STEPS_LOADED", "MANY_STEPS_IN_ALL"):
         monkeypatch.setattr(descent, size, 100)
     monkeypatch.setattr(descent, "numba_works", lambda: False)
     np.testing.assert_array_equal(nodes.sum(X), wanted)

@@ -1,7 +1,6 @@
 """The command line: from a data file to a model, its figures, scores and exports.
 
-One file a command. Only argparse is imported to answer ``--help``; each command imports what it
-needs.
+One file a command, which is imported when it is asked for; it imports in turn what it needs.
 """
 
 from __future__ import annotations
@@ -10,52 +9,44 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 
 from crank._version import __version__
-from crank.cli import (
-    compare,
-    completion,
-    demo,
-    diagnose,
-    drift,
-    evaluate,
-    export,
-    fit,
-    learners,
-    plot,
-    report,
-    score,
-    serve,
-    summary,
-    verify,
-)
 from crank.errors import CrankError, OptionError, UnknownLearnerError, not_for_scoring
 
 COMMANDS = {
-    "fit": fit,
-    "summary": summary,
-    "report": report,
-    "plot": plot,
-    "evaluate": evaluate,
-    "compare": compare,
-    "diagnose": diagnose,
-    "drift": drift,
-    "score": score,
-    "serve": serve,
-    "export": export,
-    "verify": verify,
-    "learners": learners,
-    "demo": demo,
-    "completion": completion,
+    "fit": "fit a model to a data file",
+    "summary": "describe a model",
+    "report": "write an HTML report of a model, or of several side by side",
+    "plot": "draw a model: its tree, curves, importance, the score over a column",
+    "evaluate": "judge a model on data that it has not seen",
+    "compare": "test which of several models ranks better, on rows that none has seen",
+    "diagnose": "ask whether one order serves all thresholds of y",
+    "drift": "compare new data with the training data; exit with 3 if they differ much",
+    "score": "score a data file of any size, row by row, in order",
+    "serve": "answer scoring requests over HTTP until stopped; SIGHUP reloads the model",
+    "export": "write a model for another program",
+    "verify": "compare the scores of model files on rows; exit with 3 if they differ",
+    "learners": "list the installed split learners; show or check one, or begin a plugin",
+    "demo": "run the paper's experiment and a real data set; leave a model, a report and data",
+    "completion": "print what makes a shell complete commands, options and their values",
 }
+"""What each does; `crank.cli.NAME` does it, and is imported for that alone."""
 STOPPING = ("SIGTERM", "SIGHUP")
 BROKEN_PIPE = 141  # what shells report of a program that SIGPIPE ended
 
 
-def parser() -> argparse.ArgumentParser:
-    """Build the parser; each command names the function that runs it."""
+def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
+    """Build the parser; each command names the function that runs it.
+
+    Parameters
+    ----------
+    words : collection of str, optional
+        Those of a command line: only the command that is among them is imported and learns its
+        options.
+    """
     top = argparse.ArgumentParser(
         prog="crank",
         description="Continuous ranking: put rows in the order of a number.",
@@ -69,17 +60,19 @@ def parser() -> argparse.ArgumentParser:
             "--debug", action="store_true", default=default, help="show the traceback of an error"
         )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, module in COMMANDS.items():
+    for name, what in COMMANDS.items():
         added = commands.add_parser(
             name,
-            help=module.HELP,
-            description=module.HELP,
-            epilog=module.EXAMPLES,
+            help=what,
+            description=what,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             parents=[shared],
         )
-        module.add_arguments(added)
-        added.set_defaults(run=module.run)
+        if words is None or name in words:
+            module = import_module(f"crank.cli.{name}")
+            module.add_arguments(added)
+            added.epilog = module.EXAMPLES
+            added.set_defaults(run=module.run)
     return top
 
 
@@ -96,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = False
     try:
         with _stopped_by_signals():
-            arguments = parser().parse_args(argv)
+            arguments = parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
             debug = arguments.debug
             code: int = arguments.run(arguments) or 0
             sys.stdout.flush()

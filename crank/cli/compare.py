@@ -7,7 +7,6 @@ import argparse
 from crank.cli.shared import DATA, add_json, add_models, loaded_models, model_rows, print_json
 from crank.errors import OptionError
 
-HELP = "test which of several models ranks better, on rows that none has seen"
 EXAMPLES = """
 examples:
   crank compare tree.json linear.json --data test.csv

@@ -6,7 +6,6 @@ import argparse
 
 from crank.errors import OptionError
 
-HELP = "print what makes a shell complete commands, options and their values"
 EXAMPLES = """
 examples:
   crank completion bash > ~/.local/share/bash-completion/completions/crank

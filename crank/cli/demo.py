@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "run the paper's experiment and a real data set; leave a model, a report and data to try"
 EXAMPLES = """
 examples:
   crank demo

@@ -6,7 +6,6 @@ import argparse
 
 from crank.cli.shared import DATA, add_json, add_reading, model_rows, print_json
 
-HELP = "ask whether one order serves all thresholds of y"
 EXAMPLES = """
 examples:
   crank diagnose m.json data.csv

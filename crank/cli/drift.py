@@ -6,7 +6,6 @@ import argparse
 
 from crank.cli.shared import DATA, add_json
 
-HELP = "compare new data with the training data; exit with 3 if they differ much"
 EXAMPLES = """
 examples:
   crank drift m.json new.csv

@@ -6,7 +6,6 @@ import argparse
 
 from crank.cli.shared import DATA, add_json, add_reading, marks
 
-HELP = "judge a model on data that it has not seen"
 EXAMPLES = """
 examples:
   crank evaluate m.json test.csv

@@ -6,7 +6,6 @@ import argparse
 
 from crank.errors import OptionError
 
-HELP = "write a model for another program"
 EXAMPLES = """
 examples:
   crank export m.json --onnx m.onnx

@@ -15,7 +15,6 @@ from crank.errors import OptionError
 if TYPE_CHECKING:
     from crank.models.base import RankingModel
 
-HELP = "fit a model to a data file"
 EXAMPLES = """
 examples:
   crank fit train.csv                       (suggests a formula)

@@ -9,7 +9,6 @@ from typing import Any
 
 from crank.cli.shared import add_json, print_json
 
-HELP = "list the installed split learners; show or check one, or begin a plugin of your own"
 EXAMPLES = """
 examples:
   crank learners

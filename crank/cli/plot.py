@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from io import BytesIO
-from pathlib import Path
+from os.path import splitext
 from typing import TYPE_CHECKING, Any
 
 from crank.cli.shared import DATA, add_models, loaded_models, model_rows
@@ -13,7 +13,6 @@ from crank.errors import OptionError, require
 if TYPE_CHECKING:
     from crank.models.base import RankingModel
 
-HELP = "draw a model: its tree, curves, importance, the score over a column"
 EXAMPLES = """
 examples:
   crank plot m.json --kind tree -o tree.svg
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check(arguments: argparse.Namespace) -> None:
     kind = arguments.kind
-    if Path(arguments.output).suffix.lower() not in ENDINGS:
+    if splitext(arguments.output)[1].lower() not in ENDINGS:
         raise OptionError(
             f"-o {arguments.output!r} is not allowed. Allowed endings: {', '.join(ENDINGS)}."
         )
@@ -95,5 +94,5 @@ def save(drawn: Any, path: str) -> None:
     from crank.files import write_bytes
 
     page, buffer = getattr(drawn, "figure", drawn), BytesIO()
-    page.savefig(buffer, format=Path(path).suffix.lower().removeprefix("."), dpi=150)
+    page.savefig(buffer, format=splitext(path)[1].lower().removeprefix("."), dpi=150)
     write_bytes(path, buffer.getvalue())

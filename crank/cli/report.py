@@ -6,7 +6,6 @@ import argparse
 
 from crank.cli.shared import DATA, add_models, loaded_models, model_rows
 
-HELP = "write an HTML report of a model, or of several side by side"
 EXAMPLES = """
 examples:
   crank report m.json --data test.csv -o report.html

@@ -9,7 +9,6 @@ from crank.cli.engine import add_engine, check_engine, dask_client
 from crank.cli.shared import DATA, add_reading, marks
 from crank.errors import OptionError
 
-HELP = "score a data file of any size, row by row, in order"
 EXAMPLES = """
 examples:
   crank score m.json new.csv -o scores.csv

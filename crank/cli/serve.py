@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "answer scoring requests over HTTP until stopped; SIGHUP reloads the model"
 EXAMPLES = """
 examples:
   crank serve m.onnx --port 8000

@@ -6,7 +6,6 @@ import argparse
 
 from crank.cli.shared import add_json, as_json, print_json
 
-HELP = "describe a model"
 EXAMPLES = """
 examples:
   crank summary m.json

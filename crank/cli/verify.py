@@ -6,7 +6,6 @@ import argparse
 
 from crank.cli.shared import DATA, add_csv, add_json, marks, print_json
 
-HELP = "compare the scores of model files on rows; exit with 3 if they differ"
 EXAMPLES = """
 examples:
   crank verify m.json m.onnx new.csv

@@ -75,11 +75,19 @@ class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
     def _checked_sample(
         self, X: Any, y: Any, sample_weight: Any, *, missing: bool
     ) -> tuple[FloatArray, NDArray[np.float64], NDArray[np.float64] | None]:
-        """Check rows, responses and weights; rows of weight 0 are left out."""
-        _refuse_gaps_and_text(y)
+        """Check rows, responses and weights; rows of weight 0 are left out.
+
+        Arrays of floats do not go scikit-learn's long way.
+        """
         X_given = X
-        X, y = self._validated(X, missing, y=y, ensure_min_samples=2, y_numeric=True)
-        y = _floats_in_order(np.asarray(y))
+        if _usable(X, 2, missing) and _usable(y, 1, missing=False) and len(X) == len(y) > 1:
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+            y = y.astype(np.float64)
+        else:
+            _refuse_gaps_and_text(y)
+            X, y = self._validated(X, missing, y=y, ensure_min_samples=2, y_numeric=True)
+            y = _floats_in_order(np.asarray(y))
         if sample_weight is None:
             return X, y, None
         check_aligned(sample_weight, X_given, "sample_weight", beside="X")
@@ -91,7 +99,11 @@ class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         """Check rows that are to be scored; arrays of floats without scikit-learn's long way."""
         if not hasattr(self, "n_features_in_"):  # the check alone takes longer than a row's score
             check_is_fitted(self)
-        if not hasattr(self, "feature_names_in_") and self._usable(X):
+        if (
+            not hasattr(self, "feature_names_in_")
+            and _usable(X, 2, self._takes_missing)
+            and X.shape[1] == self.n_features_in_
+        ):
             return X  # type: ignore[no-any-return]
         return self._validated(X, self._takes_missing, reset=False)  # type: ignore[no-any-return]
 
@@ -103,15 +115,16 @@ class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         except (TypeError, ValueError) as cause:
             raise _explained(X, cause) from cause
 
-    def _usable(self, X: Any) -> bool:
-        """Tell whether rows are an array of floats that may be used as it is."""
-        if type(X) is not np.ndarray or X.dtype not in DTYPES or X.ndim != 2 or not X.size:
-            return False
-        if X.shape[1] != self.n_features_in_:
-            return False
-        if surely_finite(X):
-            return True
-        return bool(not np.isinf(X).any() if self._takes_missing else np.isfinite(X).all())
+
+def _usable(values: Any, ndim: int, missing: bool) -> bool:
+    """Tell whether values are an array of floats that may be used as it is."""
+    if type(values) is not np.ndarray or values.dtype not in DTYPES:
+        return False
+    if values.ndim != ndim or not values.size:
+        return False
+    if surely_finite(values):
+        return True
+    return bool(not np.isinf(values).any() if missing else np.isfinite(values).all())
 
 
 def _refuse_gaps_and_text(y: Any) -> None:

@@ -164,7 +164,7 @@ def _edges(sample: NDArray[np.float64], most_values: int) -> NDArray[np.float64]
         return sample
     new = sample[1:] != sample[:-1]
     if np.count_nonzero(new) < most_values:
-        return sample[:-1][new]
+        return np.asarray(sample[:-1][new])
     cuts = sample[np.arange(1, BINS) * len(sample) // BINS]
     return np.asarray(cuts[cuts < np.append(cuts[1:], sample[-1])])
 

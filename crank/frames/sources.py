@@ -45,12 +45,17 @@ def _from_pandas(frame: Any) -> Source:
             block = dict(zip(names, frame.to_numpy().T, strict=True))
             return Source(names, len(frame), lambda name: block[name], lambda name: str(dtype))
     key = dict(zip(names, frame.columns, strict=True))
-    return Source(
-        names,
-        len(frame),
-        lambda name: from_pandas(frame[key[name]]),
-        lambda name: str(frame[key[name]].dtype),
-    )
+    seen: dict[str, Column] = {}
+
+    def column(name: str) -> Column:
+        found = seen.get(name)
+        if found is None:
+            found = from_pandas(frame[key[name]])
+            if isinstance(found, np.ndarray) and found.base is not None:
+                seen[name] = found  # a view, which takes no memory; pandas takes 50 µs to make it
+        return found
+
+    return Source(names, len(frame), column, lambda name: str(frame[key[name]].dtype))
 
 
 def _from_narwhals(data: Any) -> Source:

@@ -126,7 +126,8 @@ class Table:
 
     def kind(self, name: str) -> Kind:
         """Say what a column holds; a column of nothing but nulls counts as numbers."""
-        return self._kind(self._column(name), name) or "number"
+        known = self._kinds.get(name)  # without reading the column once more
+        return known or self._kind(self._column(name), name) or "number"
 
     def numeric(self, name: str) -> NDArray[np.floating[Any]]:
         """Return the column as float64 (float32 stays float32), missing values as NaN."""

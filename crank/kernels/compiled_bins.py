@@ -25,33 +25,27 @@ def _bin_rows(  # compiled
 ) -> None:
     """Bin rows ``first`` to ``last``: the bin of x is the number of edges below it.
 
-    The bisection is written out because a loop would branch: it takes 8 comparisons and no jump.
-    Indices are unsigned, and loops start from 0: for others numba asks whether they count from
-    the end. In columns to ``check`` every value should equal an edge; those that do not are
-    reported.
+    The bisection takes 8 comparisons and no jump. Indices are unsigned: of others numba asks
+    whether they count from the end. Arrays are not sliced, which takes long to compile. In columns
+    to ``check`` every value should equal an edge; those that do not are reported.
     """
     for t in range(first, last, tile):
-        rows = slice(t, min(t + tile, last))
+        start, end = np.uint64(t), np.uint64(min(t + tile, last))
         for c in range(len(columns)):
-            j = columns[c]
-            e, values, out = edges[j], X[rows, j], bins[j, rows]
-            for r in range(len(out)):
-                x = np.float64(values[r])
-                b = np.uint32(128) * np.uint32(e[127] < x)
-                b += np.uint32(64) * np.uint32(e[b + np.uint32(63)] < x)
-                b += np.uint32(32) * np.uint32(e[b + np.uint32(31)] < x)
-                b += np.uint32(16) * np.uint32(e[b + np.uint32(15)] < x)
-                b += np.uint32(8) * np.uint32(e[b + np.uint32(7)] < x)
-                b += np.uint32(4) * np.uint32(e[b + np.uint32(3)] < x)
-                b += np.uint32(2) * np.uint32(e[b + np.uint32(1)] < x)
-                b += np.uint32(e[b] < x)
-                out[r] = b | (np.uint32(MISSING_BIN) * np.uint32(x != x))
+            j = np.uint64(columns[c])
+            for r in range(start, end):
+                x = X[r, j]
+                b, step = np.uint32(0), np.uint32(128)
+                while step > 0:
+                    b += step * np.uint32(edges[j, b + step - np.uint32(1)] < x)
+                    step >>= np.uint32(1)
+                bins[j, r] = b | (np.uint32(MISSING_BIN) * np.uint32(x != x))
             if check[j]:
-                wrong = 0
-                for r in range(len(out)):
-                    x = np.float64(values[r])
-                    wrong += (x == x) & (e[out[r]] != x)
-                if wrong > 0:
+                wrong = False
+                for r in range(start, end):
+                    x = X[r, j]
+                    wrong |= (x == x) & (edges[j, np.uint64(bins[j, r])] != x)
+                if wrong:
                     stray[j] = True
 
 

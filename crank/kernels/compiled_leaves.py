@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from crank.kernels.compiler import kernel
 from crank.kernels.order import FloatArray, IntArray
 
@@ -13,16 +11,20 @@ def fill(
     leaf: IntArray,
     weight: FloatArray,
     start: IntArray,
-    leaves: int,
     under: FloatArray,
     upto: FloatArray,
     below: FloatArray,
     above: FloatArray,
     between: FloatArray,
+    past: FloatArray,
+    past_total: FloatArray,
+    future: FloatArray,
+    future_total: FloatArray,
 ) -> None:
-    """Do what `crank.kernels.leaves.leaf_sums` does, row by row."""
-    past, past_total = np.zeros(leaves), np.zeros(leaves)
-    future, future_total = np.zeros(leaves), np.zeros(leaves)
+    """Do what `crank.kernels.leaves.leaf_sums` does, row by row.
+
+    The last four hold a zero for each leaf: to make arrays here would take long to compile.
+    """
     for t in range(len(under)):
         for row in range(start[t], start[t + 1]):
             future[leaf[row]] += weight[row]
@@ -38,7 +40,7 @@ def fill(
             for g in range(own):
                 low += past[g]
                 low_total += past_total[g]
-            for g in range(own + 1, leaves):
+            for g in range(own + 1, len(past)):
                 high += future[g]
                 high_total += future_total[g]
             below[row] = low

@@ -42,12 +42,13 @@ def _side_nodes(  # compiled
         for p in range(np.uint64(bounds[k]), np.uint64(bounds[k + 1])):
             b = bins[column_j, np.uint64(index[p])]
             left[p] = side[node, np.uint64(b)]
-            if b in (low, high):
-                x = np.float64(X[np.uint64(row[np.uint64(position[p])]), column_j])
+            if b == low or b == high:  # noqa: SIM109 a tuple takes long to compile
+                x = X[np.uint64(row[np.uint64(position[p])]), column_j]
                 if b == low:
-                    largest = max(largest, x)
-                else:
-                    smallest = min(smallest, x)
+                    if x > largest:
+                        largest = x
+                elif x < smallest:
+                    smallest = x
         if low >= 0:
             neighbour[k, 0] = largest
         if high >= 0:

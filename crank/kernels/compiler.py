@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -88,11 +89,12 @@ def _listen() -> None:
 def is_stored(function: str) -> bool:
     """Tell, without loading numba, whether a kernel of this package was compiled here before.
 
-    It looks where numba keeps compiled code by default; elsewhere it is taken as not stored. An
-    older version's code may be found: then compiling takes its time once more.
+    It looks where numba keeps compiled code by default, or in the folder that the environment
+    names. An older version's code may be found: then compiling takes its time once more.
     """
-    kept = Path(__file__).parent / "__pycache__"
-    return any(kept.glob(f"*.{function}-*.nbi"))
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    kept = Path(named) if named else Path(__file__).parent / "__pycache__"
+    return any(kept.glob(f"{'*/' * bool(named)}*.{function}-*.nbi"))
 
 
 @cache

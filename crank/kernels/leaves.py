@@ -80,14 +80,20 @@ def leaf_sums(rows: LeafRows, under: FloatArray, upto: FloatArray) -> LeafSums:
     if n >= COMPILED_FROM and numba_works():
         from crank.kernels.compiled_leaves import fill
 
-        fill(rows.leaf, rows.weight, rows.start, rows.n_leaves, under, upto, *_arrays(found))
+        fill(
+            rows.leaf,
+            rows.weight,
+            rows.start,
+            under,
+            upto,
+            found.below,
+            found.above,
+            found.between,
+            *np.zeros((4, rows.n_leaves)),
+        )
     else:
         _fill(rows, under, upto, found)
     return found
-
-
-def _arrays(sums: LeafSums) -> tuple[FloatArray, FloatArray, FloatArray]:
-    return sums.below, sums.above, sums.between
 
 
 def _fill(rows: LeafRows, under: FloatArray, upto: FloatArray, found: LeafSums) -> None:

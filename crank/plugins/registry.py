@@ -183,19 +183,20 @@ def _require_packages(kind: type[SplitLearner], label: str) -> None:
 
 
 def _build(kind: type[SplitLearner], label: str, params: Mapping[str, Any]) -> SplitLearner:
-    names = check_names(kind, params, f"split learner {label}")
-    signature = inspect.signature(kind)
-    try:
-        signature.bind(**params)
-    except TypeError as cause:
-        raise OptionError(f"split learner {label}: {cause}. Parameters: {listed(names)}.") from None
+    if params:
+        check_names(kind, params, f"split learner {label}")
     try:
         return kind(**params)
     except CrankError:
         raise
     except (TypeError, ValueError) as cause:
+        names = listed(kind.parameter_names())
+        try:
+            inspect.signature(kind).bind(**params)
+        except TypeError as wrong:
+            raise OptionError(f"split learner {label}: {wrong}. Parameters: {names}.") from None
         raise OptionError(
-            f"split learner {label} refuses its parameters: {cause}. Parameters: {listed(names)}."
+            f"split learner {label} refuses its parameters: {cause}. Parameters: {names}."
         ) from cause
     except (Exception, SystemExit) as cause:
         raise PluginError(
