@@ -211,10 +211,10 @@ def choose_criterion(
 
 
 def tied_pairs(ranks: Ranks, squares: float | None = None) -> float:
-    """Share of the pairs of rows, by weight, whose responses are equal."""
+    """Share of the pairs of rows, by weight, whose responses are equal; without rounding errors."""
     same = float((ranks.weight**2).sum()) if squares is None else squares
     pairs = (ranks.total**2 - same) / 2.0
-    return max(1.0 - ranks.pairs / pairs, 0.0) if pairs > 0.0 else 0.0
+    return max(round(1.0 - ranks.pairs / pairs, 9), 0.0) if pairs > 0.0 else 0.0
 
 
 def check_criterion(name: object) -> None:

@@ -486,3 +486,25 @@ def test_a_score_plot_wants_the_name_first(toy: pd.DataFrame) -> None:
     m = crank.fit(toy, "y ~ x1", max_depth=1, prune=None)
     with pytest.raises(OptionError, match="the name of a column and then the data; got DataFrame"):
         m.plot_score(toy, "x1")  # type: ignore[arg-type]
+
+
+def test_pictures_of_a_tree_without_splits() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=12).round(3), "y": rng.normal(size=12)})
+    tree = crank.fit(frame, "y ~ x", cv=2)
+    assert tree.tree.n_leaves == 1
+    ax = tree.plot()
+    note = ax.texts[-1].get_window_extent()
+    assert note.x0 >= 0.0
+    assert note.x1 <= present(ax.get_figure()).get_window_extent().x1
+    assert "no column" in tree.plot_importance().texts[0].get_text()
+    steps = tree.plot_pruning().get_xticks()
+    assert (steps == np.round(steps)).all()
+    # numbers of which none repeats lie where they belong, however few they are
+    assert tree.plot_score("x", frame).get_xlim()[0] == pytest.approx(frame["x"].min(), abs=0.5)
+
+
+def test_two_responses_have_no_profile_but_a_curve() -> None:
+    frame = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) // 20})
+    with pytest.raises(DataError, match=r"two values.*plot_iroc\(data\)"):
+        crank.fit(frame, "y ~ x", prune=None).plot_profile(frame)

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 import crank
+from crank.criteria import tied_pairs
 from crank.errors import DataError
+from crank.fitting.folds import few_rows
 from crank.plugins.registry import get_learner
 from crank.ranks import rank
 
@@ -150,3 +152,12 @@ def test_an_estimators_weights_must_have_the_index_of_its_rows(toy: pd.DataFrame
     weight = pd.Series(1.0, index=toy.index[::-1])
     with pytest.raises(DataError, match="sample_weight has another index than X"):
         crank.RankingTree().fit(toy[["x1"]], toy["y"], weight)
+
+
+def test_whether_rows_are_few_does_not_hang_on_rounding() -> None:
+    rng = np.random.default_rng(3)
+    y, w = rng.normal(size=200), rng.random(200) + 0.1
+    for scale in (1.0, 1e-200, 1e200, 1 / 3):
+        ranks = rank(y, w * scale)
+        assert tied_pairs(ranks) == 0.0
+        assert not few_rows(ranks)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.errors import OptionError
+from crank.errors import DataError, OptionError
 from crank.records.base import ModelRecord
 from crank.records.kinds import reader
 from crank.records.scored import scored
@@ -210,6 +210,11 @@ def profile_points(
     """Return quantiles of thresholds, the AUC at each, and the ends of its interval."""
     from crank import metrics
 
+    if len(np.unique(y)) < 3:
+        raise DataError(
+            "y has two values in these data, or one: there is no threshold between them, so no "
+            "profile. Draw the ROC curve: plot_iroc(data)."
+        )
     # evenly spread thresholds: neighbours share most of their rows, more of them only add noise
     found = metrics.profile_band(y, score, points=THRESHOLDS, weights=weights)
     inner = np.minimum(found.quantile, 1.0 - found.quantile) * len(y) >= FEWEST_ROWS
@@ -284,6 +289,10 @@ def plot_pruning(model: TreeRecord, *, ax: Axes | None = None) -> Axes:
     if leaves.max() > 16:
         ax.set_xscale("log", base=2)
         ax.xaxis.set_major_formatter("{x:g}")
+    else:
+        from matplotlib.ticker import MaxNLocator
+
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     low, high = np.nanmin(np.concatenate(shown)), np.nanmax(np.concatenate(shown))
     ax.set_ylim(low - 0.04 * (high - low), min(high + 0.04 * (high - low), 1.01))
     ax.set(xlabel="leaves", ylabel=model.figure.title)

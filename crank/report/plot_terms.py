@@ -84,6 +84,10 @@ def plot_importance(
                     va="center", fontsize="small", color=MUTED)  # fmt: skip
     ax.set_yticks(places, names)
     ax.invert_yaxis()
+    if not names:
+        ax.text(
+            0.5, 0.5, "no column adds anything", ha="center", color=MUTED, transform=ax.transAxes
+        )
     ax.set_xlim(1.25 * min([0.0, *values]), 1.12 * max(values, default=1.0))
     ax.set_xlabel(f"part of {report.achieved(model, metric)} = {sum(values):.3f}, training rows")
     ax.tick_params(axis="y", length=0)
@@ -244,7 +248,8 @@ def dependence(
         raise DataError(f"column {feature!r} has no value in these data: nothing to draw.")
     values: NDArray[np.float64] | tuple[LevelValue, ...]
     occurring = np.empty(0)
-    if kinds[feature] == "number" and len(found) > FEW:
+    few = max(1, min(FEW, len(codes) // 2))  # values of which each occurs twice or so
+    if kinds[feature] == "number" and len(found) > few:
         x = table.numeric(feature).astype(np.float64)
         occurring = x[~np.isnan(x)]
         values = np.linspace(occurring.min(), occurring.max(), grid)

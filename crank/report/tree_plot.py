@@ -69,7 +69,8 @@ def plot_tree(model: TreeRecord, *, max_depth: int | None = None, ax: Axes | Non
     upright, sideways = (make(*drawing.content, _measure()) for make in (arrange, arrange_sideways))
     if ax is None:
         layout = sideways if len(drawing.leaves) > MOST_UPRIGHT else upright
-        size = (layout.width + 2 * MARGIN, layout.height + NOTE + 2 * MARGIN)
+        wide = max(layout.width, 0.9 * _measure()(_note(model)))
+        size = (wide + 2 * MARGIN, layout.height + NOTE + 2 * MARGIN)
         ax = axes(None, (size[0] / 72.0, size[1] / 72.0))
         ax.get_figure().set_layout_engine("none")  # type: ignore[union-attr]  # it was just made
         ax.set_position((0.0, 0.0, 1.0, 1.0))
@@ -204,11 +205,15 @@ def _draw(ax: Axes, model: TreeRecord, drawing: Drawing, layout: TreeLayout, sca
         word = "yes" if branch.left else "no"
         size = 0.75 * FONT * scale
         ax.text(*branch.label, word, fontsize=size, zorder=2, bbox=on_line, **quiet)  # type: ignore[arg-type]  # mixed keywords
+    where = (layout.width / 2.0, -NOTE / 2.0 - 2.0)
+    ax.text(*where, _note(model), fontsize=0.9 * FONT * scale, parse_math=False, **quiet)  # type: ignore[arg-type]
+
+
+def _note(model: TreeRecord) -> str:
+    """Say what the boxes of leaves hold."""
     name = model.response.name
     what = f"median of {name}" if higher_shares(model.tree) is None else f"share with higher {name}"
-    note = f"leaf: number (0 ranks best), training rows, {what}"
-    where = (layout.width / 2.0, -NOTE / 2.0 - 2.0)
-    ax.text(*where, note, fontsize=0.9 * FONT * scale, parse_math=False, **quiet)  # type: ignore[arg-type]
+    return f"leaf: number (0 ranks best), training rows, {what}"
 
 
 def _box(
