@@ -46,6 +46,14 @@ class AdditiveModel(LinearModel, AdditiveRecord):
 
         Columns: term, shape; edf, its effective degrees of freedom; df, F and pvalue of the test
         that it has no effect; df_bent, F_bent and pvalue_bent of the test that a curve is a line.
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.additive(sample, "y ~ s(x1) + x4", smoothing=0.01)
+        >>> m.terms().columns.tolist()
+        ['term', 'shape', 'edf', 'df', 'F', 'pvalue', 'df_bent', 'F_bent', 'pvalue_bent']
         """
         from crank.report.additive_terms import term_table
 
@@ -56,6 +64,14 @@ class AdditiveModel(LinearModel, AdditiveRecord):
 
         Two additive models cannot be compared so, because they are smooth in different ways:
         `crank.compare` judges them on new data.
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.additive(sample, "y ~ s(x1) + x4", smoothing=0.01)
+        >>> m.anova().columns.tolist()
+        ['term', 'edf', 'df', 'F', 'pvalue']
         """
         from crank.report.additive_terms import anova
 
@@ -77,6 +93,16 @@ class AdditiveModel(LinearModel, AdditiveRecord):
         DataFrame
             Columns term, x, by (the second value of a surface, the level of a curve by level),
             effect, se, ci_low, ci_high. The effect is 0 on average over the training rows.
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.additive(sample, "y ~ s(x1) + x4", smoothing=0.01)
+        >>> m.effects("x1")[["x", "effect", "se"]].astype(float).round(2).head(2)
+              x  effect    se
+        0  0.00   -2.39  0.32
+        1  0.01   -2.30  0.29
         """
         from crank.report.effects import effect_table
 

@@ -53,6 +53,14 @@ class RankingModel(DrawnModel, ShippedModel):
         -------
         ndarray of shape (n,)
             Of a Dask data frame a lazy Dask series, with the same partitions.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.predict(test.frame[:4]).tolist()
+        [2.0, 2.0, 1.0, 1.0]
         """
         one_of("type", type, self.predictions)
         one_of("unknown", unknown, ("error", "missing"))
@@ -94,7 +102,20 @@ class RankingModel(DrawnModel, ShippedModel):
         return model
 
     def tidy(self) -> pd.DataFrame:
-        """Return the parts of the model as a table: of a tree its leaves, best first."""
+        """Return the parts of the model as a table: of a tree its leaves, best first.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.tidy()[["leaf", "score", "n"]]
+           leaf  score   n
+        0     0    4.0  15
+        1     1    3.0  32
+        2     2    2.0  38
+        3     3    1.0  15
+        """
         table: pd.DataFrame = reader(self.kind, "report").tidy(self)
         return table
 
@@ -105,6 +126,15 @@ class RankingModel(DrawnModel, ShippedModel):
         n_leaves, leaf_order, pruned); iauc, kendall (training) and cv_iauc, cv_kendall
         (cross-validated), each followed by its standard error (…_se); missing where they were not
         computed.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.glance()[["criterion", "n_leaves", "n"]]
+          criterion  n_leaves    n
+        0   kendall         4  100
         """
         table: pd.DataFrame = reader(self.kind, "report").glance(self)
         return table
@@ -116,6 +146,15 @@ class RankingModel(DrawnModel, ShippedModel):
         tree, or to 2 IAUC − 1 (theory §5). Rows of one leaf have equal scores, and τ with tied
         scores, over the pairs with different responses, is Somers' D. Where its leaves are
         ordered by rank, what that adds to the order from left to right has a row of its own.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.importance().round(3)
+          term  importance  share
+        0    x       0.627    1.0
         """
         table: pd.DataFrame = reader(self.kind, "report").importance(self, metric)
         return table
@@ -124,6 +163,14 @@ class RankingModel(DrawnModel, ShippedModel):
         """Return the data with the model's predictions added as .score, .leaf and so on.
 
         A frame of the kind that came in goes out; of Dask a lazy one.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.augment(test.frame[:2]).columns.tolist()
+        ['x', 'y', '.score', '.leaf', '.quantile', '.median', '.lower', '.upper']
         """
         if is_dask(data):
             from crank.cluster.scoring import lazy_augmented
@@ -134,7 +181,16 @@ class RankingModel(DrawnModel, ShippedModel):
         return augmented(self, data, unknown)
 
     def summary(self) -> Summary:
-        """Describe the model as R would; print it."""
+        """Describe the model as R would; print it.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> print(str(m.summary()).splitlines()[1])
+          crank.fit(data, 'y ~ x', criterion='kendall', max_depth=2, prune=None)
+        """
         summary: Summary = reader(self.kind, "report").summary(self)
         return summary
 
@@ -166,6 +222,14 @@ class RankingModel(DrawnModel, ShippedModel):
         -------
         DataFrame
             A row for each of kendall, iauc and iauc_uniform: estimate, se, ci_low, ci_high, n.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.evaluate(test.frame)["estimate"].round(3).to_dict()
+        {'kendall': 0.782, 'iauc': 0.877, 'iauc_uniform': 0.9}
         """
         from crank.judging.evaluate import evaluate
 
@@ -201,7 +265,16 @@ class RankingModel(DrawnModel, ShippedModel):
         )
 
     def shap(self, data: Any, *, unknown: Unknown = "error") -> pd.DataFrame:
-        """Share out each row's score among the terms; see `crank.judging.shap.shap_table`."""
+        """Share out each row's score among the terms; see `crank.judging.shap.shap_table`.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.shap(test.frame[:2]).columns.tolist()
+        ['row', 'term', 'shap']
+        """
         from crank.judging.shap import shap_table
 
         return shap_table(self, data, unknown)

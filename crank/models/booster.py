@@ -44,6 +44,14 @@ class BoosterModel(DesignedModel, BoosterRecord):
         """Return what cross-validation found at each number of rounds that it looked at.
 
         Columns: rounds, heldout (mean over the folds), se, chosen. Empty if the rounds were given.
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.boost(sample, "y ~ x1 + x4", rounds=10)
+        >>> m.rounds().columns.tolist()
+        ['rounds', 'heldout', 'se', 'chosen']
         """
         from crank.report.booster import rounds_table
 

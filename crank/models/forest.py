@@ -71,6 +71,14 @@ class ForestModel(DesignedModel, ForestRecord):
         Returns
         -------
         ndarray of shape (n, len(shares))
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.forest(sample, "y ~ x1 + x4", n_trees=5)
+        >>> m.quantiles(sample[:2]).shape
+        (2, 3)
         """
         wanted = np.atleast_1d(np.asarray(shares, dtype=np.float64))
         if wanted.ndim != 1 or not ((wanted >= 0.0) & (wanted <= 1.0)).all():
@@ -93,6 +101,14 @@ class ForestModel(DesignedModel, ForestRecord):
         Returns
         -------
         ndarray of shape (rows of data, rows of other)
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.forest(sample, "y ~ x1 + x4", n_trees=5)
+        >>> m.proximity(sample[:3]).shape
+        (3, 3)
         """
         X = self.matrix(Table.read(data), unknown)
         Z = X if other is None else self.matrix(Table.read(other), unknown)
@@ -114,6 +130,14 @@ class ForestModel(DesignedModel, ForestRecord):
         ----------
         number : int
             Of the tree, from 0.
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.forest(sample, "y ~ x1 + x4", n_trees=5)
+        >>> type(m.tree(0)).__name__
+        'DataFrame'
         """
         from crank.report.forest import tree_table
 

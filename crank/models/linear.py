@@ -70,6 +70,14 @@ class LinearModel(DesignedModel, LinearRecord):
         Returns
         -------
         ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.linear(sample, "y ~ x1 + x4", cv=None)
+        >>> m.predict(sample[:2], type="probability").round(3).tolist()
+        [0.249, 0.704]
         """
         if reference is None:
             return super().predict(data, type, unknown=unknown)
@@ -101,6 +109,16 @@ class LinearModel(DesignedModel, LinearRecord):
         ----------
         alpha : float
             One minus the confidence level.
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.linear(sample, "y ~ x1 + x4", cv=None)
+        >>> m.coefficients()[["term", "estimate", "std_error"]].round(2)
+          term  estimate  std_error
+        0   x1      2.39       0.35
+        1   x4      3.55       0.35
         """
         from crank.report.coefficients import coefficients
 
@@ -138,6 +156,16 @@ class LinearModel(DesignedModel, LinearRecord):
         corrected : bool
             Whether to correct for small samples, as the standard errors of `coefficients` are:
             False gives the sandwich formula itself.
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.linear(sample, "y ~ x1 + x4", cv=None)
+        >>> m.vcov().round(3)
+               x1     x4
+        x1  0.123  0.039
+        x4  0.039  0.123
         """
         from crank.report.coefficients import vcov
 
@@ -203,6 +231,16 @@ class LinearModel(DesignedModel, LinearRecord):
         DataFrame
             Columns term, df, df_error, F, pvalue: Hotelling's T² with the covariance of `vcov`,
             for one coefficient the square of its t.
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.linear(sample, "y ~ x1 + x4", cv=None)
+        >>> m.anova().round(3)
+          term  df  df_error        F  pvalue
+        0   x1   1     197.0   46.413     0.0
+        1   x4   1     197.0  102.738     0.0
         """
         from crank.report.coefficients import nested_test, term_tests
 

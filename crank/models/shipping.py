@@ -28,13 +28,31 @@ class ShippedModel(ModelRecord):
         """Write the model as JSON into a file, or return the text (see `crank.load`).
 
         What its owner says about it, ``metadata=``, is kept by the loaded model.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> import json
+        >>> json.loads(m.to_json())["kind"]
+        'tree'
         """
         from crank.export.json import to_json
 
         return to_json(self, path, metadata=metadata)
 
     def schema(self) -> dict[str, Any]:
-        """Describe the rows that it takes as a JSON Schema; see `crank.records.inputs`."""
+        """Describe the rows that it takes as a JSON Schema; see `crank.records.inputs`.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> list(m.schema()["properties"])
+        ['x']
+        """
         return input_schema(self)
 
     @classmethod
@@ -107,6 +125,14 @@ class ShippedModel(ModelRecord):
         """Write the model as SQL, if its kind has such a form; see `crank.export.sql`.
 
         With ``lineage=True`` or ``metadata=`` a comment before it says which model it is.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> print(m.to_sql()[:9])
+        CASE WHEN
         """
         from crank.export.sql.lineage import commented
 

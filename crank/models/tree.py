@@ -69,6 +69,14 @@ class TreeModel(DesignedModel, TreeRecord):
             Price of a leaf in units of the figure: the best subtree at that price.
         n_leaves : int
             The largest subtree of the pruning path with at most so many leaves.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.prune(n_leaves=2).tree.n_leaves
+        2
         """
         if (alpha is None) == (n_leaves is None):
             raise OptionError("prune takes either alpha or n_leaves. Give exactly one of them.")
@@ -99,6 +107,18 @@ class TreeModel(DesignedModel, TreeRecord):
         cross-validation heldout, se and chosen ("cv" for the best, "1se" for the smallest tree
         within one standard error of it). A tree that was not pruned and has branches that gain
         nothing comes first; it has no price.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.pruning_path()[["n_leaves", "training"]].round(3)
+           n_leaves  training
+        0         4     0.813
+        1         3     0.766
+        2         2     0.710
+        3         1     0.500
         """
         from crank.report.tables import pruning_table
 
@@ -111,6 +131,17 @@ class TreeModel(DesignedModel, TreeRecord):
         leads from the parent), n, weight, quantile, y_lower, y_median, y_upper, gain_kendall and
         gain_iauc (what the node's split adds to τ and to 2 IAUC − 1), is_leaf, leaf and score
         (missing for inner nodes).
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.nodes()[["node", "n"]].head(3)
+           node    n
+        0     1  100
+        1     2   47
+        2     4   15
         """
         from crank.report.tables import node_table
 
@@ -186,6 +217,17 @@ class TreeModel(DesignedModel, TreeRecord):
         full : bool
             Whether to list all levels, show all digits and say for every column where missing
             values go, so that any row can be sent to its leaf by hand.
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> print(m.rules())
+        leaf 0: score 4, n = 15: x > 0.507435
+        leaf 1: score 3, n = 32: 0.46398 < x <= 0.507435
+        leaf 2: score 2, n = 38: 0.419192 < x <= 0.46398
+        leaf 3: score 1, n = 15: x <= 0.419192
         """
         from crank.report.text import rules_text
 
@@ -200,6 +242,16 @@ class TreeModel(DesignedModel, TreeRecord):
         Parameters
         ----------
         row : data frame of one row, or a mapping of column names to values
+
+        Examples
+        --------
+        >>> import crank
+        >>> train, test = crank.datasets.paper_sample()
+        >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+        >>> m.path(test.frame[:1])[["condition", "side", "n"]]
+              condition  side   n
+        0  x <= 0.46398   low  53
+        1  x > 0.419192  high  38
         """
         from crank.report.text import path_table
 
