@@ -58,7 +58,7 @@ def models() -> dict[str, RankingModel]:
         "svm": crank.fit(full, "y ~ x1 + x2 + g", learner="svm", max_depth=2, prune=None),
         "trees": crank.fit(gaps, "y ~ x1 + x2", learner="tree", max_depth=2, prune=None),
         "linear": crank.linear(full, "y ~ x1*g + ns(x2, df=3) + C(k)", cv=None),
-        "additive": crank.additive(full, "y ~ s(x1) + s(x2) + g", smoothing=0.001),
+        "additive": crank.additive(full, "y ~ s(x1) * s(x2) + g", smoothing=0.001),
         "forest": crank.forest(gaps, "y ~ x1 + log(x2) + g + flag + k", n_trees=20),
         "rules": crank.forest(full, "y ~ x1 + x2", n_trees=3, learner="logistic", max_depth=3),
         "booster": crank.boost(gaps, "y ~ x1 + x2 + g + flag + k", rounds=20),

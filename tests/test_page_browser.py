@@ -97,6 +97,14 @@ def test_pages_are_drawn_without_an_error(driver: Any, pages: dict[str, Path]) -
         assert driver.get_log("browser") == [], name
 
 
+def test_a_pair_of_columns_is_a_heat_map(driver: Any, pages: dict[str, Path]) -> None:
+    opened(driver, pages["additive"])
+    assert len(driver.find_elements("css selector", ".cell")) == 21 * 21
+    first = found(driver, ".cell title").get_attribute("textContent")
+    assert first.startswith("x1 ")
+    assert len(driver.find_elements("css selector", ".key.block")) == 2
+
+
 def test_the_form_scores_as_python_does(
     driver: Any, fitted: dict[str, RankingModel], pages: dict[str, Path]
 ) -> None:
