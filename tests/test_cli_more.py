@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -16,6 +17,7 @@ import crank
 from crank import cli
 from crank.cli import main
 from crank.formula.suggest import suggest_formula
+from crank.testing import Finding, Report
 
 
 @pytest.fixture
@@ -92,7 +94,9 @@ def test_diagnose_prints_draws_and_counts(folder: Path, capsys: pytest.CaptureFi
     assert found["folds"] == 2
 
 
-def test_every_table_comes_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_table_comes_as_json(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     sections = json.loads(said(capsys, "summary", "linear.json", "--json"))["sections"]
     assert {"Call", "Fit"} <= {section["title"] for section in sections}
     figures = json.loads(said(capsys, "evaluate", "tree.json", "data.csv", "--json"))
@@ -109,9 +113,16 @@ def test_every_table_comes_as_json(folder: Path, capsys: pytest.CaptureFixture[s
     assert suggested["formula"] == suggest_formula(pd.read_csv("data.csv")).formula
     assert main(["fit", "data.csv", "y ~ x1", "-o", "-", "--json"]) == 2
     assert "both write to standard output" in capsys.readouterr().err
-    checked = json.loads(said(capsys, "learners", "check", "stump", "--json"))
-    assert checked["passed"]
-    assert checked["failures"] == []
+    fault = Finding("honest", "It is not.", "Be so.")
+    for failures in ((), (fault,)):
+        outcome = Report("Stump", ("one",), (), failures)
+        monkeypatch.setattr(
+            "crank.testing.check_learner", lambda *_, outcome=outcome, **__: outcome
+        )
+        assert main(["learners", "check", "stump", "--json"]) == len(failures)
+        checked = json.loads(capsys.readouterr().out)
+        assert checked["passed"] == ["one"]
+        assert [finding["check"] for finding in checked["failures"]] == ["honest"] * len(failures)
 
 
 PRINT_TABLES = {"fit", "summary", "evaluate", "compare", "diagnose", "drift", "verify", "learners"}
