@@ -116,9 +116,7 @@ def test_every_table_comes_as_json(
     fault = Finding("honest", "It is not.", "Be so.")
     for failures in ((), (fault,)):
         outcome = Report("Stump", ("one",), (), failures)
-        monkeypatch.setattr(
-            "crank.testing.check_learner", lambda *_, outcome=outcome, **__: outcome
-        )
+        monkeypatch.setattr("crank.testing.check_learner", Mock(return_value=outcome))
         assert main(["learners", "check", "stump", "--json"]) == len(failures)
         checked = json.loads(capsys.readouterr().out)
         assert checked["passed"] == ["one"]
