@@ -136,7 +136,7 @@ function drawPage(about) {
   section("Partial dependence", [cards(models, dependenceCard)], "The mean place of the score while one column moves and the others stay; thin lines are single rows.");
   section("Summary", [cards(models, summaryCard)]);
   const notes = models.flatMap((model) => model.notes.map((note) => `${models.length > 1 ? `${model.name}: ` : ""}${note}`));
-  if (about.rows === undefined) notes.push("No data were given: figures on new rows, curves, calibration, partial dependence and diagnosis are left out.");
+  if (about.rows === undefined) notes.push("No data were given: figures on new rows, curves, calibration, partial dependence, diagnosis and a small tree beside an ensemble are left out.");
   section("Notes", notes.map((note) => paragraph(note)));
   fill(document.getElementById("foot"), {}, [`Made by crank ${about.version}`, models.map((model) => (model.created ? ` · ${model.name} fitted ${model.created}` : ""))]);
   const score = (k, row) => scorer(models[k].scores)(row).score;
