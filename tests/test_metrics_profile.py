@@ -154,7 +154,9 @@ def test_profile_as_a_frame() -> None:
 
 
 def test_unknown_weighting_names_the_allowed_ones() -> None:
-    with pytest.raises(OptionError, match=r"'triple', 'uniform'. Got 'uniforme'. Did you mean"):
+    with pytest.raises(
+        OptionError, match=r"^weighting='uniforme' .*'triple', 'uniform'\. Did you mean"
+    ):
         iauc([1, 2, 3], [1, 2, 3], weighting="uniforme")  # type: ignore[arg-type]
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.checks import one_of
 from crank.design.expressions import Function, Mask, Steps, Value, columns_of, evaluate
 from crank.design.operations import Floats
-from crank.errors import DataError, OptionError, listed
+from crank.errors import DataError, listed
 from crank.frames.columns import MISSING_CODE, UNSEEN_CODE, LevelValue
 from crank.frames.table import Table
 
@@ -38,12 +39,8 @@ class Reader:
         functions: Mapping[str, Function] | None = None,
         unknown: str = "error",
     ) -> None:
-        if unknown not in UNKNOWN:
-            raise OptionError(
-                f"unknown must be one of {listed(map(repr, UNKNOWN))}, got {unknown!r}."
-            )
         self.table = table
-        self.unknown = unknown
+        self.unknown = one_of("unknown", unknown, UNKNOWN)
         self._functions = functions or {}
         self._codes: dict[tuple[Steps, tuple[LevelValue, ...]], NDArray[np.int32]] = {}
 
