@@ -67,7 +67,8 @@ class Bounds:
         root = np.linalg.cholesky((inverse + inverse.T) / 2.0)
         target = np.zeros(len(point) + 1)
         target[-1] = 1.0
-        multiplier, _ = nnls(np.vstack([(self.rows @ root).T, lacking / most]), target)
+        sides = np.vstack([(self.rows @ root).T, lacking / most])
+        multiplier, _ = nnls(sides, target, maxiter=100 * len(lacking))
         binding = self.rows[multiplier > 0.0]
         if not len(binding):
             raise DataError(
