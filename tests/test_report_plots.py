@@ -508,3 +508,11 @@ def test_two_responses_have_no_profile_but_a_curve() -> None:
     frame = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) // 20})
     with pytest.raises(DataError, match=r"two values.*plot_iroc\(data\)"):
         crank.fit(frame, "y ~ x", prune=None).plot_profile(frame)
+
+
+def test_scores_without_steps_are_drawn_as_lines(
+    split: tuple[pd.DataFrame, pd.DataFrame], model: crank.TreeModel
+) -> None:
+    smooth = crank.linear(split[0], "price ~ carat", cv=None)
+    assert smooth.plot_score("carat", split[1]).lines[-1].get_drawstyle() == "default"
+    assert model.plot_score("carat", split[1]).lines[-1].get_drawstyle() == "steps-mid"

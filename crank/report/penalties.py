@@ -22,9 +22,14 @@ NAMED = 12
 def known_path(model: LinearRecord) -> PenaltyPath:
     """Return the penalties that were tried, or say how to try some."""
     if model.ranker.path is None:
+        remedy = (
+            "Fit it with penalty='cv' or penalty='1se'."
+            if model.kind == "linear"
+            else "Additive rankers choose how smooth each term is instead: see summary()."
+        )
         raise OptionError(
-            f"the model was fitted with penalty={model.options.penalty!r} and tried no other. Fit "
-            "it with penalty='cv' or penalty='1se'."
+            f"the model was fitted with penalty={model.options.penalty!r} and tried no other. "
+            f"{remedy}"
         )
     return model.ranker.path
 

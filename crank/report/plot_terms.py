@@ -154,7 +154,9 @@ def plot_score(
     if isinstance(moved.values, tuple):
         _draw_values(ax, moved.values, moved.average, single)
     else:
-        _draw_range(ax, moved.values, moved.average, single, moved.occurring)
+        # rankers of steps stand still between most neighbours, others never do
+        steps = bool((np.diff(moved.predicted, axis=0) == 0.0).mean() > 0.5)
+        _draw_range(ax, moved.values, moved.average, single, moved.occurring, steps)
     if single.shape[1]:
         note = f"average over {moved.predicted.shape[1]} rows, and {single.shape[1]} of them"
         ax.set_title(note, fontsize="small", color=MUTED)
@@ -173,8 +175,10 @@ def _draw_range(
     average: NDArray[np.float64],
     single: NDArray[np.float64],
     occurring: NDArray[np.float64],
+    steps: bool,
 ) -> None:
-    style: dict[str, Any] = {"drawstyle": "steps-mid", "solid_joinstyle": "miter"}
+    style: dict[str, Any] = {"drawstyle": "steps-mid" if steps else "default"}
+    style["solid_joinstyle"] = "miter" if steps else "round"
     if single.shape[1]:
         ax.plot(x, single, color=MUTED, lw=0.6, alpha=0.3, zorder=2, **style)
     ticks = ax.get_xaxis_transform()
