@@ -1,8 +1,9 @@
 """Trees on a Dask cluster of two workers: time by rows and layers, memory, bytes, and peers.
 
 Run with ``python -m benchmarks.dask [rows ...]``; peers that are not installed are left out. Every
-fit is given the same partitions, which workers make when they are asked for. ``CV=1`` adds
-cross-validated fits, ``PEERS=0`` leaves peers out, ``WORKER_MEMORY`` is 1GB unless set.
+fit is given the same partitions, which workers make when they are asked for. Fits take turns,
+``ROUNDS`` times; the peers only up to ``PEERS`` rows. ``CV=1`` adds cross-validated fits,
+``WORKER_MEMORY`` is 1GB unless set.
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ import os
 import pickle
 import sys
 import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +25,8 @@ import pandas as pd
 
 COLUMNS, PART_ROWS, DEPTH = 20, 250_000, 6
 NAMES = [f"x{j}" for j in range(COLUMNS)]
+FORMULA = "y ~ " + " + ".join(NAMES)
+LAYERS = ("count_levels", "sum_scores")
 
 
 def make_part(seed: int, rows: int) -> pd.DataFrame:
@@ -30,9 +38,53 @@ def make_part(seed: int, rows: int) -> pd.DataFrame:
     return frame.assign(y=y + rng.standard_normal(rows, dtype=np.float32))
 
 
-def used(client: Any) -> float:
-    """CPU seconds of all workers so far."""
-    return float(sum(client.run(time.process_time).values()))
+def reset_peak() -> None:
+    """Let the kernel count this process's peak memory anew (Linux)."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak() -> float:
+    """Peak memory of this process since `reset_peak`, in MB; NaN where there is no such count."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return float(line.split()[1]) / 1024
+    return float("nan")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a fit took: seconds, CPU seconds of workers and client, peak memory in MB."""
+
+    wall: float
+    workers: float
+    client: float
+    client_peak: float
+    worker_peak: float
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds of all processes."""
+        return self.workers + self.client
+
+    def __str__(self) -> str:
+        return (
+            f"{self.wall:6.1f} s, {self.cpu:6.1f} CPU-s (workers {self.workers:.1f}), "
+            f"peak client {self.client_peak:.0f} MB, worker {self.worker_peak:.0f} MB"
+        )
+
+
+def cost(client: Any, fit: Callable[[], object]) -> Cost:
+    """Measure a fit."""
+    client.run(reset_peak)
+    reset_peak()
+    workers, own = sum(client.run(time.process_time).values()), time.process_time()
+    start = time.perf_counter()
+    fit()
+    wall, own = time.perf_counter() - start, time.process_time() - own
+    workers = sum(client.run(time.process_time).values()) - workers
+    return Cost(wall, workers, own, peak(), max(client.run(peak).values()))
 
 
 class Watched:
@@ -62,55 +114,71 @@ class Watched:
         setattr(self.cluster, "sum", self.total)  # noqa: B010
 
 
-def crank_tree(client: Any, frame: Any, prune: Literal["cv"] | None) -> None:
-    """Fit, and print what it took."""
+def crank_tree(client: Any, frame: Any, prune: Literal["cv"] | None = None) -> None:
+    """Fit one tree."""
     import crank
 
-    with Watched() as watched:
-        start, cpu = time.perf_counter(), used(client)
-        model = crank.fit(
-            frame, "y ~ " + " + ".join(NAMES), client=client, prune=prune, max_depth=DEPTH, cv=5
-        )
-        took, cpu = time.perf_counter() - start, used(client) - cpu
-    import psutil  # type: ignore[import-untyped]  # it comes with distributed
+    crank.fit(frame, FORMULA, client=client, prune=prune, max_depth=DEPTH, cv=5)
 
-    peak = psutil.Process().memory_info().rss / 2**20
-    print(
-        f"  crank.fit, prune={prune}: {took:.1f} s, workers {cpu:.1f} CPU-s, "
-        f"{len(watched.passes)} sums, client {peak:.0f} MB, {model.tree.n_leaves} leaves"
+
+def lightgbm_tree(client: Any, frame: Any) -> None:
+    """Fit one tree of as many leaves with LightGBM."""
+    from lightgbm.dask import DaskLGBMRegressor
+
+    model = DaskLGBMRegressor(
+        client=client, n_estimators=1, num_leaves=2**DEPTH, n_jobs=1, verbose=-1
     )
-    layers = [p for p in watched.passes if p[0] in ("count_levels", "sum_scores")]
-    for name, seconds, sent in layers:
+    model.fit(frame[NAMES], frame["y"])
+
+
+def xgboost_tree(client: Any, frame: Any) -> None:
+    """Fit one tree of as many leaves with XGBoost."""
+    from xgboost.dask import DaskXGBRegressor
+
+    model = DaskXGBRegressor(n_estimators=1, max_depth=DEPTH, tree_method="hist", n_jobs=1)
+    model.client = client
+    model.fit(frame[NAMES], frame["y"])
+
+
+FITS: dict[str, Callable[[Any, Any], None]] = {
+    "crank": crank_tree,
+    "lightgbm": lightgbm_tree,
+    "xgboost": xgboost_tree,
+}
+
+
+def race(client: Any, frame: Any, rounds: int, names: Sequence[str]) -> None:
+    """Fit in turn, and print medians and their ratios to crank's."""
+    found: dict[str, list[Cost]] = {name: [] for name in names}
+    for _ in range(rounds):
+        for name in names:
+            try:
+                found[name].append(cost(client, lambda name=name: FITS[name](client, frame)))  # type: ignore[misc]
+                print(f"  {name:9s} {found[name][-1]}", flush=True)
+            except Exception as error:
+                print(f"  {name}: not measured ({type(error).__name__}: {str(error)[:100]})")
+    middle = {
+        name: (median(c.wall for c in costs), median(c.cpu for c in costs))
+        for name, costs in found.items()
+        if costs
+    }
+    for name, (wall, cpu) in middle.items():
+        first = middle["crank"]
+        print(
+            f"  median of {len(found[name])}: {name:9s} {wall:.1f} s, {cpu:.1f} CPU-s; crank takes "
+            f"{first[0] / wall:.2f} of its time, {first[1] / cpu:.2f} of its CPU"
+        )
+
+
+def layers(client: Any, frame: Any) -> None:
+    """Print what each pass of one fit took and moved."""
+    with Watched() as watched:
+        crank_tree(client, frame)
+    for name, seconds, sent in watched.passes:
         print(f"    {name:13s} {seconds:6.2f} s  {sent / 2**20:7.2f} MB a partition")
-    before = sum(p[1] for p in watched.passes if p not in layers)
-    print(f"    passes before: {before:.1f} s")
-
-
-def peers(client: Any, frame: Any) -> None:
-    """Fit one tree of as many leaves with LightGBM and XGBoost on the same cluster."""
-    X, y = frame[NAMES].to_dask_array(lengths=True), frame["y"].to_dask_array(lengths=True)
-    leaves = 2**DEPTH
-    for name in ("lightgbm", "xgboost"):
-        try:
-            if name == "lightgbm":
-                from lightgbm.dask import DaskLGBMRegressor
-
-                model: Any = DaskLGBMRegressor(
-                    client=client, n_estimators=1, num_leaves=leaves, n_jobs=1, verbose=-1
-                )
-            else:
-                from xgboost.dask import DaskXGBRegressor
-
-                model = DaskXGBRegressor(
-                    n_estimators=1, max_depth=DEPTH, tree_method="hist", n_jobs=1
-                )
-                model.client = client
-            start, cpu = time.perf_counter(), used(client)
-            model.fit(X, y)
-            took, cpu = time.perf_counter() - start, used(client) - cpu
-            print(f"  {name}, one tree of {leaves} leaves: {took:.1f} s, workers {cpu:.1f} CPU-s")
-        except Exception as error:
-            print(f"  {name}: not measured ({type(error).__name__}: {str(error)[:100]})")
+    inside = sum(seconds for name, seconds, _ in watched.passes if name in LAYERS)
+    others = sum(seconds for name, seconds, _ in watched.passes) - inside
+    print(f"    layers: {inside:.2f} s, passes before: {others:.2f} s", flush=True)
 
 
 def main(sizes: list[int]) -> None:
@@ -120,6 +188,7 @@ def main(sizes: list[int]) -> None:
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     memory = os.environ.get("WORKER_MEMORY", "1GB")
+    rounds, most = int(os.environ.get("ROUNDS", "3")), float(os.environ.get("PEERS", "1e6"))
     with (
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=memory
@@ -127,20 +196,19 @@ def main(sizes: list[int]) -> None:
         Client(cluster) as client,
     ):
         small = dd.from_map(make_part, [0, 1], rows=1000, meta=make_part(0, 2))
-        crank_tree(client, small, None)  # loads and compiles
+        race(client, small, 1, list(FITS))  # loads and compiles
         for n in sizes:
             parts = max(2, n // PART_ROWS)
             frame = dd.from_map(
                 make_part, list(range(parts)), rows=n // parts, meta=make_part(0, 2)
             )
-            print(f"{n:,} rows x {COLUMNS} columns in {parts} partitions")
-            crank_tree(client, frame, None)
+            print(f"{n:,} rows x {COLUMNS} columns in {parts} partitions", flush=True)
+            race(client, frame, rounds, list(FITS) if n <= most else ["crank"])
+            layers(client, frame)
+            if os.environ.get("CV", "0") == "1":
+                print(f"  5 folds   {cost(client, lambda f=frame: crank_tree(client, f, 'cv'))}")  # type: ignore[misc]
             if n <= 1_000_000:
                 local(parts, n // parts)
-            if os.environ.get("CV", "0") == "1":
-                crank_tree(client, frame, "cv")
-            if os.environ.get("PEERS", "1") == "1":
-                peers(client, frame)
 
 
 def local(parts: int, rows: int) -> None:
@@ -149,9 +217,9 @@ def local(parts: int, rows: int) -> None:
 
     whole = pd.concat([make_part(k, rows) for k in range(parts)], ignore_index=True)
     start, cpu = time.perf_counter(), time.process_time()
-    crank.fit(whole, "y ~ " + " + ".join(NAMES), prune=None, max_depth=DEPTH, n_jobs=2)
+    crank.fit(whole, FORMULA, prune=None, max_depth=DEPTH, n_jobs=2)
     took, cpu = time.perf_counter() - start, time.process_time() - cpu
-    print(f"  local crank.fit, prune=None, two threads: {took:.1f} s, {cpu:.1f} CPU-s")
+    print(f"  local crank.fit, two threads: {took:.1f} s, {cpu:.1f} CPU-s")
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def test_an_interrupt_cancels_the_tasks(client: Any, monkeypatch: pytest.MonkeyP
 
     def interrupted(self: Cluster, tasks: list[Any]) -> tuple[Any, ...]:
         passes.append(len(tasks))
-        if len(passes) == 12:
+        if len(passes) == 8:
             raise KeyboardInterrupt
         return run(self, tasks)
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from crank.cluster.content import row_keys
 from crank.cluster.prepared import Prepared, dealt, occurrences
 from crank.cluster.sketch import (
     Numbers,
@@ -23,6 +24,7 @@ from crank.cluster.sketch import (
     values_of,
 )
 from crank.cluster.units import Units
+from crank.kernels.compiled_rows import bin_ends
 
 
 def counted(parts: Sequence[NDArray[np.float64]], most: int) -> Numbers:
@@ -118,3 +120,26 @@ def test_rows_of_one_content_are_numbered_over_partitions() -> None:
     assert second is not None
     of_five = [*first[0, :2], *second[0, 1:]]
     assert np.bincount(of_five, minlength=3).tolist() == [2, 2, 2]
+
+
+def test_compiled_hashes_of_rows_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    y, X = rng.normal(size=3000), np.asfortranarray(rng.normal(size=(3000, 4)).round(1))
+    X[::7, 1], X[::5, 2], X[::9, 3] = np.nan, -0.0, -np.nan
+    compiled = row_keys(y, X, y**2)
+    monkeypatch.setattr("crank.cluster.content.numba_works", lambda: False)
+    np.testing.assert_array_equal(row_keys(y, X, y**2), compiled)
+    X[::5, 2] = 0.0
+    np.testing.assert_array_equal(row_keys(y, X, y**2), compiled)
+    assert len(np.unique(compiled)) == 3000
+
+
+def test_ends_of_bins() -> None:
+    rng = np.random.default_rng(1)
+    values, bins = rng.normal(size=(2, 500)), rng.integers(0, 9, (2, 500)).astype(np.uint8)
+    low, high = np.full((2, 256), np.inf), np.full((2, 256), -np.inf)
+    bin_ends(bins, values, np.array([1]), low, high)
+    for b in range(9):
+        assert low[1, b] == values[1, bins[1] == b].min()
+        assert high[1, b] == values[1, bins[1] == b].max()
+    assert np.isinf(low[0]).all()

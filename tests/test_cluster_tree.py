@@ -119,6 +119,28 @@ def test_pruned_tree_does_not_depend_on_partitions(weights: str | None) -> None:
     assert stored[0] == stored[1]
 
 
+def test_cuts_by_a_sample_do_not_depend_on_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crank.cluster.spread.SAMPLE", 400)
+    monkeypatch.setattr("crank.cluster.spread.SAMPLE_Y", 700)
+    monkeypatch.setattr("crank.cluster.spread.Y_LEVELS", 300)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(1500, 3)), columns=["y", "a", "b"])
+    frame["y"] += frame.a * frame.b
+    frame.loc[rng.random(1500) < 0.3, "b"] = np.nan
+    models = [
+        crank.fit(in_parts(frame, parts, seed), "y ~ a + abs(b)", max_depth=3, prune=None)
+        for parts, seed in ((1, None), (6, 3))
+    ]
+    assert without_time(models[0]) == without_time(models[1])
+    assert models[0].training.data == models[1].training.data
+    split = models[0].tree.nodes[0].split
+    assert split is not None
+    profile = (models[0].training.columns or {})["a"]
+    assert sum(profile.counts) == 400
+    assert max(profile.counts) <= 60  # tenths of the sample
+    assert profile.highest == frame.a.max()
+
+
 def test_rows_of_the_same_content_are_dealt_out_to_all_folds() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.integers(0, 2, 600), "g": rng.choice(["a", "b"], 600)})

@@ -8,11 +8,11 @@ from typing import Any
 
 from crank.checks import one_of, whole
 from crank.cluster.engine import Cluster
-from crank.cluster.formula import Learned, columns_with_values, learn_formula
+from crank.cluster.formula import Learned, columns_with_values
 from crank.cluster.linear import fit_linear, refuse_options
 from crank.cluster.rows import Asked
 from crank.cluster.sample import sample_rows
-from crank.cluster.spread import spread_of
+from crank.cluster.spread import learn_all
 from crank.cluster.tree import ClusterTree, fit_tree
 from crank.design.monotone import signs
 from crank.errors import DataError, OptionError, listed
@@ -24,7 +24,7 @@ from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.rankers.options import TreeOptions
 from crank.records.provenance import TrainingInfo
 
-STEPS = 5
+STEPS = 4
 """Steps of a fit besides the layers of the tree."""
 
 
@@ -82,11 +82,9 @@ def fitted_tree(
     """Fit a tree of stumps on the cluster that holds the data."""
     cluster = Cluster.of(data, columns, client)
     with closing(cluster), steps(options.max_depth + STEPS, progress) as done:
-        learned = learn_formula(cluster, asked, native=True)
+        learned, spread = learn_all(cluster, asked, data._meta, native=True)
         done()
         directions = signs(learned.design, options.directions)
-        spread = spread_of(cluster, learned)
-        done()
         found = fit_tree(
             cluster,
             learned,
@@ -104,7 +102,7 @@ def fitted_tree(
         crossvalidated=found.fitted.crossvalidated,
         missing=learned.survey.missing,
         columns=spread.profiles,
-        data=found.fingerprint,
+        data=spread.fingerprint,
     )
     return learned, found, training
 
@@ -121,8 +119,7 @@ def fitted_linear(
         )
     cluster = Cluster.of(data, columns, client)
     with closing(cluster):
-        learned = learn_formula(cluster, asked, native=False)
-        spread = spread_of(cluster, learned)
+        learned, spread = learn_all(cluster, asked, data._meta, native=False)
         ranker, figures = fit_linear(cluster, learned, spread, options, learned.design.names)
     survey = learned.survey
     training = TrainingInfo(
@@ -133,6 +130,7 @@ def fitted_linear(
         crossvalidated={},
         missing=survey.missing,
         columns=spread.profiles,
+        data=spread.fingerprint,
     )
     return learned, ranker, training
 

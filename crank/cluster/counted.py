@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,13 +36,6 @@ class NodeCounts:
     position: NDArray[np.int32]
     mass: FloatArray
     rows: int
-
-    def __add__(self, other: NodeCounts) -> NodeCounts:
-        position, place = np.unique(
-            np.concatenate((self.position, other.position)), return_inverse=True
-        )
-        mass = np.bincount(place, np.concatenate((self.mass, other.mass)), len(position))
-        return NodeCounts(position, mass.astype(np.float64), self.rows + other.rows)
 
     @property
     def pure(self) -> bool:
@@ -96,17 +89,21 @@ def _unit_scores(scores: Scores, ranks: Ranks, nodes: Sequence[NodeCounts]) -> l
 
 
 def gains(
-    scores: Scores, ranks: Ranks, left: Sequence[NodeCounts], right: Sequence[NodeCounts]
-) -> FloatArray:
-    """Sum a figure's scores over the left sides of splits, known by the counts of both sides."""
-    parents = [a + b for a, b in zip(left, right, strict=True)]
-    units = unit_scores(scores, ranks, parents)
-    return np.array(
-        [
-            float(unit[np.searchsorted(node.position, side.position)] @ side.mass)
-            for unit, node, side in zip(units, parents, left, strict=True)
-        ]
-    )
+    figures: Mapping[str, Scores],
+    ranks: Ranks,
+    parents: Sequence[NodeCounts],
+    left: Sequence[NodeCounts],
+) -> list[dict[str, float]]:
+    """Sum the scores of figures over the left sides of splits, known by counts."""
+    place = [
+        np.searchsorted(node.position, side.position)
+        for node, side in zip(parents, left, strict=True)
+    ]
+    units = {name: unit_scores(scores, ranks, parents) for name, scores in figures.items()}
+    return [
+        {name: float((unit[k][place[k]] * side.mass).sum()) for name, unit in units.items()}
+        for k, side in enumerate(left)
+    ]
 
 
 def summary(
@@ -115,7 +112,7 @@ def summary(
     """Describe a node as trees keep it: rows, weight, quantile, quartiles of y."""
     mass = float(node.mass.sum())
     ends = ranks.below[node.position] + ranks.upto[node.position]
-    quantile = float(node.mass @ ends) / (2.0 * ranks.total * mass)
+    quantile = float((node.mass * ends).sum()) / (2.0 * ranks.total * mass)
     running = np.cumsum(node.mass)
     y = ranks.y[node.position]
     if unweighted:

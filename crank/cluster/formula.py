@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crank.cluster.engine import Cluster
-from crank.cluster.rows import Asked, Survey, read_rows, survey
+from crank.cluster.rows import Asked, ColumnSeen, Survey, read_rows, survey
 from crank.cluster.sketch import (
     Numbers,
     Refinement,
@@ -25,6 +25,7 @@ from crank.design.reader import Reader
 from crank.design.response import ResponseSpec
 from crank.design.spec import DesignSpec
 from crank.formula import ParsedFormula, learn_design, learn_response
+from crank.frames.columns import Kind
 from crank.frames.table import Table
 
 MOST_NUMBERS = 2**17
@@ -53,6 +54,49 @@ def learn_formula(cluster: Cluster, asked: Asked, *, native: bool) -> Learned:
         learn_response(asked.parsed, table, reader),
         learn_design(asked.parsed, table, native=native, reader=reader),
     )
+
+
+class NeedsRowsError(Exception):
+    """Something in a formula learns from the rows."""
+
+
+class NoRows(Reader):
+    """Reads nothing: for formulas that learn nothing from rows."""
+
+    def finished(self, steps: Steps, term: str) -> Floats:
+        """Refuse."""
+        raise NeedsRowsError
+
+    def distinct(self, read: Callable[[Reader], NDArray[Any]]) -> NDArray[Any]:
+        """Refuse."""
+        raise NeedsRowsError
+
+
+def guessed(asked: Asked, meta: Any, *, native: bool) -> Learned | None:
+    """Learn a formula from the types that a frame declares, if no more is needed; else None.
+
+    Partitions may hold something else: what is counted by a guess counts only if they do not.
+    """
+    if asked.weights is not None or asked.levels_of:
+        return None
+    empty = survey(meta, replace(asked, subset=None))
+    types = {str(name): dtype for name, dtype in meta.dtypes.items()}
+    kinds: dict[str, ColumnSeen] = {}
+    for name in asked.variables:
+        declared = getattr(types[name], "kind", "O")
+        if declared not in "biuf":
+            return None
+        kind: Kind = "boolean" if declared == "b" else "number"
+        kinds[name] = replace(empty.columns[name], kind=kind)
+    found = replace(empty, columns=kinds)
+    table = found.stand_in()
+    reader = NoRows(table, asked.parsed.response.functions)
+    try:
+        response = learn_response(asked.parsed, table, reader)
+        design = learn_design(asked.parsed, table, native=native, reader=reader)
+    except NeedsRowsError:
+        return None
+    return Learned(asked, found, response, design)
 
 
 def columns_with_values(parsed: ParsedFormula) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from crank.cluster.sketch import FloatArray
 from crank.kernels.bin_sums import added
 from crank.kernels.bin_tables import WIDTH, Scratch
 from crank.kernels.compiled_histogram import count_columns
-from crank.kernels.compiled_routes import route
+from crank.kernels.compiled_routes import count_cells, route
 
 BLOCK = 2**20
 """Rows of which scores are summed in doubles: 2²⁰ whole numbers of 33 bits add up exactly."""
@@ -123,28 +123,21 @@ def count_levels(
 ) -> LevelCounts:
     """Count y in the nodes of all tasks; with ``largest``, the largest weight, squares as well."""
     cells = tasks[-1].first + tasks[-1].slots * tasks[-1].levels
-    mass = np.zeros(cells)
-    squares = None if largest is None or part.weight is None else np.zeros(cells)
+    mass = np.zeros(cells, dtype=np.int64)
     rows = tuple(np.zeros(task.slots, dtype=np.int64) for task in tasks)
-    for block in _blocks(part.n):
-        level, weight = part.level[block].astype(np.int64), None
-        if part.weight is not None:
-            weight = part.weight[block]
-        for task, sizes in zip(tasks, rows, strict=True):
-            slot = task.routes.slots(part, block)
-            kept = np.flatnonzero(slot >= 0)
-            slot = slot[kept]
-            sizes += np.bincount(slot, minlength=task.slots)
-            cell = (level[kept] >> task.shift) + slot * np.int64(task.levels)
-            here = slice(task.first, task.first + task.slots * task.levels)
-            w = None if weight is None else weight[kept]
-            mass[here] += np.bincount(cell, w, task.slots * task.levels)
-            if squares is not None and w is not None and largest is not None:
-                each = np.maximum(np.rint(w**2 / square_unit(largest)), 1.0)
-                squares[here] += np.bincount(cell, each, task.slots * task.levels)
-    return LevelCounts(
-        mass.astype(np.int64), rows, None if squares is None else squares.astype(np.int64)
-    )
+    squares = square = None
+    if largest is not None and part.weight is not None:
+        squares = np.zeros(cells, dtype=np.int64)
+        square = np.maximum(np.rint(part.weight**2 / square_unit(largest)), 1.0)
+    every = slice(0, part.n)
+    for task, sizes in zip(tasks, rows, strict=True):
+        slot = task.routes.slots(part, every)
+        here = slice(task.first, task.first + task.slots * task.levels)
+        count_cells(slot, part.level, task.shift, task.levels, part.weight, mass[here], sizes)
+        if squares is not None:
+            nothing = np.zeros_like(sizes)
+            count_cells(slot, part.level, task.shift, task.levels, square, squares[here], nothing)
+    return LevelCounts(mass, rows, squares)
 
 
 @dataclass(frozen=True)

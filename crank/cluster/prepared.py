@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.cluster.content import mixed, row_keys
 from crank.cluster.engine import Cluster
 from crank.cluster.formula import Learned
 from crank.cluster.rows import read_rows
-from crank.cluster.sketch import FloatArray, Parts, keys_of
+from crank.cluster.sketch import FloatArray, Parts
 from crank.cluster.spread import Spread, design_of
 from crank.cluster.units import Units
 from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiled_bins import bin_rows
+from crank.kernels.compiled_rows import bin_ends
 
 TILE = 128
 """Rows that are binned at a time: their columns stay in the first cache."""
@@ -121,10 +123,8 @@ def prepare(frame: Any, plan: Plan, keyed: bool) -> Prepared:
     weight = plan.units.whole(rows.weight)
     low = np.full((d, MISSING_BIN + 1), np.inf)
     high = np.full((d, MISSING_BIN + 1), -np.inf)
-    for j, parts in enumerate(plan.bins):
-        if parts is not None and not parts.discrete:
-            np.minimum.at(low[j], bins[j], X[:, j])
-            np.maximum.at(high[j], bins[j], X[:, j])
+    cut = [j for j, parts in enumerate(plan.bins) if parts is not None and not parts.discrete]
+    bin_ends(bins, X.T, np.array(cut, dtype=np.intp), low, high)
     return Prepared(
         bins,
         wide,
@@ -132,28 +132,8 @@ def prepare(frame: Any, plan: Plan, keyed: bool) -> Prepared:
         weight,
         low,
         high,
-        row_keys(y, X, weight) if keyed else None,
+        row_keys(y, X, *([] if weight is None else [weight])) if keyed else None,
     )
-
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-
-
-def mixed(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble whole numbers: each bit of the result depends on all bits (splitmix64)."""
-    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(key ^ (key >> np.uint64(31)))
-
-
-def row_keys(y: FloatArray, X: NDArray[Any], weight: FloatArray | None) -> NDArray[np.uint64]:
-    """Hash the content of rows: the same wherever a row is, and whatever its column's type."""
-    key = mixed(keys_of(y) + _ODD)
-    columns = [X[:, j] for j in range(X.shape[1])] + ([] if weight is None else [weight])
-    for column in columns:
-        x = np.asarray(column, dtype=np.float64)
-        key = mixed(key * np.uint64(3) + keys_of(np.where(np.isnan(x), np.nan, x)) + _ODD)
-    return key
 
 
 def deal(cluster: Cluster, n: int, folds: int, seeds: Sequence[int]) -> Cluster:
@@ -221,18 +201,24 @@ def dealt(
 
 @dataclass(frozen=True)
 class Extremes:
-    """Smallest and largest value in each bin, over partitions."""
+    """Smallest and largest value in each bin, and the sum of squared weights, over partitions."""
 
     low: FloatArray
     high: FloatArray
+    squares: float
 
     def __add__(self, other: Extremes) -> Extremes:
-        return Extremes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+        return Extremes(
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.squares + other.squares,
+        )
 
 
 def extremes(part: Prepared) -> Extremes:
     """Read them off one partition."""
-    return Extremes(part.low, part.high)
+    squares = 0.0 if part.weight is None else float((part.weight**2).sum())
+    return Extremes(part.low, part.high, squares)
 
 
 def bin_values(plan: Plan, found: Extremes) -> tuple[FloatArray, FloatArray]:

@@ -98,9 +98,10 @@ def read_rows(frame: Any, asked: Asked) -> Rows:
     for mask in lacking.values():
         unusable |= mask
     kept = ~unusable & here
+    every = bool(kept.all())  # then no column need be copied
     return Rows(
-        table.rows(kept),
-        None if weight is None else weight[kept],
+        table if every else table.rows(kept),
+        weight if weight is None or every else weight[kept],
         seen,
         int(unusable.sum()),
         counted,
@@ -240,7 +241,11 @@ class Survey:
 
 def survey(frame: Any, asked: Asked) -> Survey:
     """Look at one partition."""
-    rows = read_rows(frame, asked)
+    return survey_of(read_rows(frame, asked), asked)
+
+
+def survey_of(rows: Rows, asked: Asked) -> Survey:
+    """Say what the rows of one partition hold."""
     weight = None
     if rows.weight is not None:
         some = rows.weight if len(rows.weight) else np.array([np.inf])

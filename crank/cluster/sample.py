@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from crank.cluster.content import mixed
 from crank.cluster.engine import Cluster
-from crank.cluster.prepared import mixed
 
 
 def sample_rows(cluster: Cluster, size: int, seed: int) -> pd.DataFrame:

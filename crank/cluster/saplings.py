@@ -137,17 +137,15 @@ class Sapling:
         if not parents:
             return
         assert self.ranks is not None
-        left, right = (
-            [self._counts(getattr(node, side)) for node in parents] for side in ("left", "right")
-        )
-        found = {
-            figure.name: gains(figure.node_scores, self.ranks, left, right)
+        known = [node.counts for node in parents if node.counts is not None]
+        left = [self._counts(node.left) for node in parents]
+        scores = {
+            figure.name: figure.node_scores
             for figure in figures(of_trees=True)
             if figure.node_scores is not None
         }
-        for k, node in enumerate(parents):
-            node.gains = {name: float(gain[k]) for name, gain in found.items()}
-            node.counts = None
+        for node, found in zip(parents, gains(scores, self.ranks, known, left), strict=True):
+            node.gains, node.counts = found, None
 
     def _counts(self, index: int) -> NodeCounts:
         counts = self.nodes[index].counts

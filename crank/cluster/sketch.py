@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,17 +121,7 @@ class Numbers:
         return None if self.values is None else len(self.values)
 
     def __add__(self, other: Numbers) -> Numbers:
-        values = counts = None
-        if self.values is not None and other.values is not None:
-            assert self.counts is not None
-            assert other.counts is not None
-            values, place = np.unique(
-                np.concatenate((self.values, other.values)), return_inverse=True
-            )
-            counts = np.zeros(len(values), dtype=np.int64)
-            np.add.at(counts, place, np.concatenate((self.counts, other.counts)))
-            if len(values) > self.most:
-                values = counts = None
+        values, counts = both_values(self, other)
         return Numbers(
             self.n + other.n,
             self.missing + other.missing,
@@ -143,6 +134,36 @@ class Numbers:
         )
 
 
+class Distinct(Protocol):
+    """What knows the distinct values of a column, if they are few."""
+
+    @property
+    def most(self) -> int:
+        """So many are told apart."""
+
+    @property
+    def values(self) -> FloatArray | None:
+        """The values, increasing."""
+
+    @property
+    def counts(self) -> NDArray[np.int64] | None:
+        """The rows of each."""
+
+
+def both_values(
+    one: Distinct, two: Distinct
+) -> tuple[FloatArray, NDArray[np.int64]] | tuple[None, None]:
+    """Join the distinct values of two partitions; nothing if they are too many."""
+    if one.values is None or two.values is None:
+        return None, None
+    assert one.counts is not None
+    assert two.counts is not None
+    values, place = np.unique(np.concatenate((one.values, two.values)), return_inverse=True)
+    counts = np.zeros(len(values), dtype=np.int64)
+    np.add.at(counts, place, np.concatenate((one.counts, two.counts)))
+    return (values, counts) if len(values) <= one.most else (None, None)
+
+
 def count_numbers(x: FloatArray, most: int) -> Numbers:
     """Count the numbers of one partition, NaN for missing ones.
 
@@ -153,12 +174,7 @@ def count_numbers(x: FloatArray, most: int) -> Numbers:
     ([1.0, 2.0], [1, 2], 1)
     """
     known = x[~np.isnan(x)] + 0.0
-    values = counts = None
-    # most columns show in their first rows that they have too many values
-    if len(np.unique(known[: 4 * most])) <= most:
-        values, counts = np.unique(known, return_counts=True)
-        if len(values) > most:
-            values = counts = None
+    values, counts = few_values(known, most)
     prefix, count = np.unique(keys_of(known) >> np.uint64(64 - FIRST_BITS), return_counts=True)
     cells = Cells(
         prefix << np.uint64(64 - FIRST_BITS),
@@ -173,9 +189,20 @@ def count_numbers(x: FloatArray, most: int) -> Numbers:
         float(highest),
         most,
         values,
-        None if counts is None else counts.astype(np.int64),
+        counts,
         cells,
     )
+
+
+def few_values(
+    known: FloatArray, most: int
+) -> tuple[FloatArray, NDArray[np.int64]] | tuple[None, None]:
+    """Return the distinct values and the rows of each, or nothing if they are more than so many."""
+    # most columns show in their first rows that they have too many values
+    if len(np.unique(known[: 4 * most])) > most:
+        return None, None
+    values, counts = np.unique(known, return_counts=True)
+    return (values + 0.0, counts.astype(np.int64)) if len(values) <= most else (None, None)
 
 
 @dataclass(frozen=True)
@@ -306,13 +333,43 @@ def cut(column: Numbers, most: int) -> Parts:
     else:
         high, middle = column.cells.high, column.cells.middle
         running = np.cumsum(column.cells.count)
+    return _cut_at(running, high, middle, (column.lowest, column.highest), most)
+
+
+def cut_sample(x: FloatArray, most: int) -> Parts:
+    """Cut numbers that a sample stands for into at most so many parts of about equal size.
+
+    Examples
+    --------
+    >>> cut_sample(np.array([4.0, 1.0, 3.0, 3.0, 2.0]), 2).edges.tolist()
+    [2.0]
+    """
+    return cut_counted(*np.unique(x, return_counts=True), most)
+
+
+def cut_counted(values: FloatArray, counts: NDArray[np.int64], most: int) -> Parts:
+    """Do the same with distinct values and the rows of each."""
+    if len(values) <= most:
+        return Parts(values[:-1], values if len(values) else np.zeros(1), False)
+    ends = float(values[0]), float(values[-1])
+    return _cut_at(np.cumsum(counts), values, values, ends, most)
+
+
+def _cut_at(
+    running: NDArray[np.int64],
+    high: FloatArray,
+    middle: FloatArray,
+    span: tuple[float, float],
+    most: int,
+) -> Parts:
+    """Cut where the running count passes equal shares; each count is up to one of ``high``."""
     n = int(running[-1])
     targets = np.arange(1, most, dtype=np.int64) * n // most
     last = np.unique(np.searchsorted(running, np.maximum(targets, 1), side="left"))
     last = last[last < len(running) - 1]
     ends = np.append(running[last], n)
     at = np.searchsorted(running, (np.concatenate(([0], ends[:-1])) + ends + 1) // 2, side="left")
-    value = np.clip(middle[at], column.lowest, column.highest)
+    value = np.clip(middle[at], *span)
     return Parts(high[last], value, False)
 
 

@@ -1,31 +1,31 @@
-"""How y, the design's columns and the raw columns are spread over all partitions."""
+"""How y, the design's columns and the raw columns are spread over all partitions, in one pass.
+
+Distinct values are counted as long as they are few. Of columns with many, the rows whose content
+hashes lowest are a sample that does not depend on partitions, and its quantiles are where they are
+cut.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.cluster.content import Sampled, hash_more, lowest, row_keys
 from crank.cluster.engine import Cluster
-from crank.cluster.formula import Learned
-from crank.cluster.rows import Rows, read_rows
-from crank.cluster.sketch import (
-    FloatArray,
-    Numbers,
-    Parts,
-    Refinement,
-    count_numbers,
-    count_refined,
-    cut,
-    refine_all,
-)
+from crank.cluster.formula import Learned, guessed, learn_formula
+from crank.cluster.rows import Asked, Rows, Survey, read_rows, survey_of
+from crank.cluster.sketch import FloatArray, Parts, both_values, cut_counted, cut_sample, few_values
 from crank.cluster.units import Units
 from crank.errors import DataError
-from crank.frames.profile import BINS, MOST_VALUES, ColumnProfile
+from crank.frames.profile import BINS, MOST_VALUES, SAMPLE, ColumnProfile
 from crank.ranks import MOST_UNITS
+
+SAMPLE_Y = 2**18
+"""Rows of which y is looked at where it has many values: four for each level."""
 
 Y_LEVELS = 2**16
 """Levels of y at most."""
@@ -83,14 +83,8 @@ class Columns:
         """Distinct values that are told apart: of y, then of `numeric`, then of `raw`."""
         return [Y_LEVELS, *([X_BINS] * len(self.numeric)), *([4 * BINS] * len(self.raw))]
 
-    def parts(self) -> list[int]:
-        """Parts into which columns of more values are cut; those of y have some rows each."""
-        some = self.learned.survey.used // ROWS_A_LEVEL
-        return [min(Y_LEVELS, max(some, X_BINS)), *self.most()[1:]]
-
-    def values(self, frame: Any) -> tuple[list[FloatArray], Rows]:
-        """Read the columns of one partition."""
-        rows = read_rows(frame, self.learned.asked)
+    def values(self, rows: Rows) -> tuple[list[FloatArray], NDArray[Any]]:
+        """Read the columns of one partition; also return the design."""
         y, X = design_of(rows, self.learned)
         kinds = {v.name: v.kind for v in self.learned.design.variables}
         raw = [
@@ -98,7 +92,7 @@ class Columns:
             for name in self.raw
         ]
         columns = [y, *(X[:, j] for j in self.numeric), *raw]
-        return [np.asarray(c, dtype=np.float64) for c in columns], rows
+        return [np.asarray(c, dtype=np.float64) for c in columns], X
 
 
 def design_of(rows: Rows, learned: Learned) -> tuple[FloatArray, NDArray[Any]]:
@@ -109,25 +103,94 @@ def design_of(rows: Rows, learned: Learned) -> tuple[FloatArray, NDArray[Any]]:
 
 
 @dataclass(frozen=True)
-class Counted:
-    """Counts of one partition, or the sum of several."""
+class Column:
+    """What is known of a column of numbers; sums over partitions know all of it.
 
-    numbers: tuple[Numbers, ...]
+    Attributes
+    ----------
+    n, missing : int
+        Rows with a number, and without.
+    lowest, highest : float
+        Infinite (∞, −∞) if there is no number.
+    most : int
+        So many distinct values are told apart.
+    values, counts : ndarray or None
+        The distinct values and their rows; None if there are more.
+    sample : Sampled
+    """
+
+    n: int
+    missing: int
+    lowest: float
+    highest: float
+    most: int
+    values: FloatArray | None
+    counts: NDArray[np.int64] | None
+    sample: Sampled
+
+    def __add__(self, other: Column) -> Column:
+        values, counts = both_values(self, other)
+        return Column(
+            self.n + other.n,
+            self.missing + other.missing,
+            min(self.lowest, other.lowest),
+            max(self.highest, other.highest),
+            self.most,
+            values,
+            counts,
+            self.sample + other.sample,
+        )
+
+    def parts(self, most: int) -> Parts:
+        """Cut the column: at its distinct values if they are known and few, else at quantiles."""
+        if self.values is None or len(self.values) > most:
+            return cut_sample(self.sample.value, most)
+        if not self.n:
+            return Parts(np.empty(0), np.zeros(1), True)
+        return Parts(self.values[:-1], self.values, True)
+
+    @property
+    def n_tied(self) -> int:
+        """Rows at the commonest value, by the sample if there are many values."""
+        if self.counts is not None:
+            return int(self.counts.max())
+        _, counts = np.unique(self.sample.value, return_counts=True)
+        return int(counts.max()) * self.n // int(counts.sum())
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What is counted of one partition, or the sum of several; ``content`` sums rows' hashes."""
+
+    columns: tuple[Column, ...]
     codes: tuple[NDArray[np.int64], ...]
     whole: bool
+    content: int
 
     def __add__(self, other: Counted) -> Counted:
         return Counted(
-            tuple(a + b for a, b in zip(self.numbers, other.numbers, strict=True)),
+            tuple(a + b for a, b in zip(self.columns, other.columns, strict=True)),
             tuple(a + b for a, b in zip(self.codes, other.codes, strict=True)),
             self.whole and other.whole,
+            (self.content + other.content) % 2**64,
         )
 
 
 def count_columns(frame: Any, columns: Columns) -> Counted:
     """Count one partition."""
-    values, rows = columns.values(frame)
-    found = [count_numbers(x, k) for x, k in zip(values, columns.most(), strict=True)]
+    return count_rows(read_rows(frame, columns.learned.asked), columns)
+
+
+def count_rows(rows: Rows, columns: Columns) -> Counted:
+    """Count the rows of one partition."""
+    values, X = columns.values(rows)
+    key = row_keys(values[0], X, *values[1 + len(columns.numeric) :])
+    sizes = [SAMPLE_Y] + [SAMPLE] * (len(values) - 1)
+    drawn = {size: lowest(key, size) for size in set(sizes)}
+    found = [
+        _column(x, most, key, drawn[size], size)
+        for x, most, size in zip(values, columns.most(), sizes, strict=True)
+    ]
     codes = []
     for name in columns.categories:
         levels = columns.levels(name)
@@ -141,29 +204,23 @@ def count_columns(frame: Any, columns: Columns) -> Counted:
             ratio = np.minimum(rows.weight / columns.smallest, MOST_UNITS)
         near = np.rint(ratio)
         whole = bool(((near < MOST_UNITS) & (np.abs(ratio - near) <= 1e-12 * near)).all())
-    return Counted(tuple(found), tuple(codes), whole)
+    if rows.weight is not None:
+        hash_more(rows.weight[None], key)
+    return Counted(tuple(found), tuple(codes), whole, int(key.sum(dtype=np.uint64)))
 
 
-@dataclass(frozen=True)
-class RefinedCounts:
-    """Counts in parts of cells, of several columns."""
-
-    counts: tuple[NDArray[np.int64] | None, ...]
-
-    def __add__(self, other: RefinedCounts) -> RefinedCounts:
-        both = zip(self.counts, other.counts, strict=True)
-        return RefinedCounts(tuple(None if a is None or b is None else a + b for a, b in both))
-
-
-def count_cells(frame: Any, columns: Columns, wanted: Sequence[Refinement | None]) -> RefinedCounts:
-    """Count one partition in parts of cells."""
-    values, _ = columns.values(frame)
-    return RefinedCounts(
-        tuple(
-            None if each is None else count_refined(x, each)
-            for x, each in zip(values, wanted, strict=True)
-        )
-    )
+def _column(
+    x: FloatArray, most: int, key: NDArray[np.uint64], drawn: NDArray[np.intp], size: int
+) -> Column:
+    missing = np.isnan(x)
+    n_missing = int(np.count_nonzero(missing))
+    if n_missing:
+        x, key = x[~missing], key[~missing]
+        drawn = lowest(key, size)
+    values, counts = few_values(x, most)
+    ends = (float(x.min()) + 0.0, float(x.max()) + 0.0) if len(x) else (np.inf, -np.inf)
+    sample = Sampled(key[drawn], x[drawn] + 0.0, size)
+    return Column(len(x), n_missing, *ends, most, values, counts, sample)
 
 
 @dataclass(frozen=True)
@@ -181,6 +238,8 @@ class Spread:
     units : Units
         Of the weights.
     profiles : mapping
+    fingerprint : str
+        Digest of the rows, whatever their order.
     """
 
     y: Parts
@@ -188,30 +247,72 @@ class Spread:
     bins: tuple[Parts | None, ...]
     units: Units
     profiles: Mapping[str, ColumnProfile]
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What partitions hold, and their counts if they hold what was guessed."""
+
+    survey: Survey
+    counted: Counted | None
+
+    def __add__(self, other: Looked) -> Looked:
+        both = None
+        if self.counted is not None and other.counted is not None:
+            both = self.counted + other.counted
+        return Looked(self.survey + other.survey, both)
+
+
+def look(frame: Any, columns: Columns) -> Looked:
+    """Survey one partition and count it, if its columns are of the kinds that were guessed."""
+    learned = columns.learned
+    rows = read_rows(frame, learned.asked)
+    found = survey_of(rows, learned.asked)
+    guess = learned.survey.columns
+    kinds = {None} if found.used == 0 else set()
+    if any(column.kind not in {guess[k].kind, *kinds} for k, column in found.columns.items()):
+        return Looked(found, None)
+    return Looked(found, count_rows(rows, columns))
+
+
+def learn_all(cluster: Cluster, asked: Asked, meta: Any, *, native: bool) -> tuple[Learned, Spread]:
+    """Learn a formula and how its columns are spread, in one pass if types tell enough.
+
+    Else there is one for the kinds and levels of columns, one or more for each term that learns
+    from numbers, and one for the counts.
+    """
+    guess = guessed(asked, meta, native=native)
+    if guess is not None:
+        looked: Looked = cluster.sum(look, Columns(guess, None))
+        looked.survey.check(asked)
+        if looked.counted is not None:
+            learned = replace(guess, survey=looked.survey)
+            return learned, spread_by(looked.counted, Columns(learned, None))
+    learned = learn_formula(cluster, asked, native=native)
+    return learned, spread_of(cluster, learned)
 
 
 def spread_of(cluster: Cluster, learned: Learned) -> Spread:
-    """Count all columns, refining where many rows are close together."""
-    survey = learned.survey
+    """Count all columns."""
+    weight = learned.survey.weight
+    columns = Columns(learned, None if weight is None else weight[0])
+    return spread_by(cluster.sum(count_columns, columns), columns)
+
+
+def spread_by(counted: Counted, columns: Columns) -> Spread:
+    """Cut y and the columns where the counts say."""
+    learned, survey = columns.learned, columns.learned.survey
     if survey.used > MOST_ROWS:
         raise DataError(
             f"the data has {survey.used} rows; at most {MOST_ROWS} can be counted. Fit a part of "
             "them: frame.sample(frac=0.5)."
         )
-    smallest = None if survey.weight is None else survey.weight[0]
-    columns = Columns(learned, smallest)
-    first: Counted = cluster.sum(count_columns, columns)
-
-    def count(wanted: Sequence[Refinement | None]) -> Sequence[NDArray[np.int64] | None]:
-        found: RefinedCounts = cluster.sum(count_cells, columns, wanted)
-        return found.counts
-
-    found = refine_all(first.numbers, columns.parts(), count)
-    y, numeric = found[0], found[1 : 1 + len(columns.numeric)]
-    raw = found[1 + len(columns.numeric) :]
+    y, numeric = counted.columns[0], counted.columns[1 : 1 + len(columns.numeric)]
+    raw = counted.columns[1 + len(columns.numeric) :]
     bins: list[Parts | None] = [None] * len(learned.design.levels)
     for j, column in zip(columns.numeric, numeric, strict=True):
-        bins[j] = cut(column, X_BINS) if column.n else Parts(np.empty(0), np.zeros(1), True)
+        bins[j] = column.parts(X_BINS)
     known = dict(zip(columns.raw, raw, strict=True))
     names = learned.design.names
     known |= {
@@ -219,30 +320,33 @@ def spread_of(cluster: Cluster, learned: Learned) -> Spread:
         for j, column in zip(columns.numeric, numeric, strict=True)
         if names[j] not in known
     }
-    counts = dict(zip(columns.categories, first.codes, strict=True))
+    counts = dict(zip(columns.categories, counted.codes, strict=True))
     profiles = {
         v.name: category_profile(columns.levels(v.name), counts[v.name])
         if v.kind == "category"
         else numbers_profile(known[v.name], v.kind)
         for v in learned.design.variables
     }
-    tied = y.counts if y.counts is not None else y.cells.count
+    some = min(Y_LEVELS, max(survey.used // ROWS_A_LEVEL, X_BINS))
     return Spread(
-        cut(y, Y_LEVELS if y.distinct else columns.parts()[0]),
-        int(tied.max()),
+        y.parts(Y_LEVELS if y.values is not None else some),
+        y.n_tied,
         tuple(bins),
-        Units.of(survey.weight, first.whole, survey.used),
+        Units.of(survey.weight, counted.whole, survey.used),
         profiles,
+        f"rows:{survey.used:x}-{counted.content:016x}",
     )
 
 
-def numbers_profile(column: Numbers, kind: Any) -> ColumnProfile:
-    """Describe a column of numbers."""
-    edges, counts = np.empty(0), np.zeros(0, dtype=np.int64)
+def numbers_profile(column: Column, kind: Any) -> ColumnProfile:
+    """Describe a column of numbers: counts are of the sample if there are many values."""
+    edges, counts, missing = np.empty(0), np.zeros(0, dtype=np.int64), column.missing
     if column.n:
-        edges = cut(column, BINS).edges
-        at = column.values if column.values is not None else column.cells.high
-        rows = column.counts if column.counts is not None else column.cells.count
+        at, rows = column.values, column.counts
+        if at is None or rows is None:
+            at, rows = np.unique(column.sample.value, return_counts=True)
+            missing = round(missing * (len(column.sample.value) / column.n))
+        edges = cut_counted(at, rows, BINS).edges
         place = np.searchsorted(edges, at, side="left")
         counts = np.bincount(place, rows, len(edges) + 1).astype(np.int64)
     return ColumnProfile(
@@ -253,7 +357,7 @@ def numbers_profile(column: Numbers, kind: Any) -> ColumnProfile:
         highest=column.highest if column.n else None,
         edges=tuple(edges.tolist()),
         levels=(),
-        counts=(*(counts.tolist() or [0]), column.missing),
+        counts=(*(counts.tolist() or [0]), missing),
     )
 
 

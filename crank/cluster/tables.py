@@ -115,6 +115,23 @@ def leaf_tables(
     return found
 
 
+def own_table(sapling: Sapling, tree: Tree, levels: Levels) -> LeafTable:
+    """Make the table of the rows of which an unweighted tree was grown: its leaves know them."""
+    own = Levels.of(levels.value, max(2, TABLE_CELLS // tree.n_leaves), levels.units)
+    assert sapling.position is not None
+    level = np.flatnonzero(sapling.position >= 0) >> own.shift
+    mass = np.zeros((tree.n_leaves, len(own.value)), dtype=np.int64)
+    for k, index in enumerate(tree.oriented_leaves):
+        counts = sapling.nodes[index].counts
+        assert counts is not None
+        place = level[counts.position]
+        mass[k] = np.bincount(place, counts.mass, len(own.value)).astype(np.int64)
+    task = CountTask(sapling.routes([]), 0, own.shift, len(own.value), tree.n_leaves)
+    found = _table(task, own.value, LevelCounts(mass.ravel(), ()), levels, int(mass.sum()))
+    assert found is not None
+    return found
+
+
 def _table(
     task: CountTask, value: FloatArray, counts: LevelCounts, levels: Levels, rows: int
 ) -> LeafTable | None:

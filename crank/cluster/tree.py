@@ -11,10 +11,17 @@ from crank.cluster.cuts import Chooser
 from crank.cluster.engine import Cluster
 from crank.cluster.formula import Learned
 from crank.cluster.grow import count_nodes, grow_saplings
-from crank.cluster.prepared import Plan, Prepared, bin_values, deal, extremes, prepare
+from crank.cluster.prepared import (
+    Extremes,
+    Plan,
+    bin_values,
+    deal,
+    extremes,
+    prepare,
+)
 from crank.cluster.saplings import Levels, Sapling
 from crank.cluster.spread import Y_LEVELS, Spread
-from crank.cluster.tables import LeafTable, leaf_in, leaf_tables, renumbered
+from crank.cluster.tables import LeafTable, leaf_in, leaf_tables, own_table, renumbered
 from crank.criteria import choose_criterion
 from crank.errors import CrankError, DataError
 from crank.fitting.folds import FEW_ROWS, largest_fold_count
@@ -41,21 +48,20 @@ class ClusterTree:
     fitted : FittedTree
     figures : mapping
         Training figures by name.
-    fingerprint : str
-        Digest of the rows, whatever their order.
     """
 
     fitted: FittedTree
     figures: Mapping[str, Estimate]
-    fingerprint: str
 
 
-def prepared(cluster: Cluster, learned: Learned, spread: Spread) -> tuple[Plan, Cluster]:
-    """Bin all partitions, and keep the bins where the partitions are."""
+def prepared(
+    cluster: Cluster, learned: Learned, spread: Spread, *, keyed: bool
+) -> tuple[Plan, Cluster]:
+    """Bin all partitions, and keep the bins where the partitions are; ``keyed`` for folds."""
     if not numba_works():
         raise CrankError("fitting on a cluster needs numba. Reinstall it: pip install -U numba")
     plan = Plan.of(learned, spread)
-    return plan, cluster.keep(prepare, plan, True)
+    return plan, cluster.keep(prepare, plan, keyed)
 
 
 def fit_tree(
@@ -84,9 +90,9 @@ def fit_tree(
     done : callable
         Called after each step.
     """
-    plan, parts = prepared(cluster, learned, spread)
-    found = parts.sum(content)
-    low, high = bin_values(plan, parts.sum(extremes))
+    plan, parts = prepared(cluster, learned, spread, keyed=options.prune is not None)
+    found: Extremes = parts.sum(extremes)
+    low, high = bin_values(plan, found)
     done()
     n, units = learned.survey.used, spread.units
     levels = Levels.of(spread.y.value, Y_LEVELS, units)
@@ -124,7 +130,9 @@ def fit_tree(
     )
     grown = whole.tree()
     path = weakest_links(grown, figure)
-    (own,) = leaf_tables(parts, [whole], [grown], levels, heldout=False)
+    own = own_table(whole, grown, levels) if units.unweighted else None
+    if own is None:
+        (own,) = leaf_tables(parts, [whole], [grown], levels, heldout=False)
     assert own is not None
     order = criterion.leaf_order if options.leaf_order == "auto" else options.leaf_order
     tree, validated = grown, None
@@ -146,7 +154,7 @@ def fit_tree(
     done()
     leaf = leaf_in(tree, grown)
     estimates = training_figures(own, tree.n_leaves - 1 - leaf[own.leaf], figure)
-    return ClusterTree(fitted, estimates, found.fingerprint(n))
+    return ClusterTree(fitted, estimates)
 
 
 def training_figures(
@@ -190,25 +198,3 @@ def _validated(
             )
         )
     return conclude(path, judged, folds, options, measurable(ranks, path.figure), n)
-
-
-@dataclass(frozen=True)
-class Content:
-    """What the rows are, whatever their order: sums of hashes, and of squared weights."""
-
-    total: int
-    squares: float
-
-    def __add__(self, other: Content) -> Content:
-        return Content((self.total + other.total) % 2**64, self.squares + other.squares)
-
-    def fingerprint(self, n: int) -> str:
-        """Digest of the rows."""
-        return f"rows:{n:x}-{self.total:016x}"
-
-
-def content(part: Prepared) -> Content:
-    """Sum up the content of one partition."""
-    assert part.key is not None
-    squares = 0.0 if part.weight is None else float((part.weight**2).sum())
-    return Content(int(part.key.sum(dtype=np.uint64)), squares)

@@ -1,4 +1,4 @@
-"""Compiled: rows of bins down a tree whose nodes say for every bin on which side it goes."""
+"""Compiled: rows of bins down a tree that says where every bin goes, and y counted there."""
 
 from __future__ import annotations
 
@@ -34,3 +34,26 @@ def route(
             code = np.int64(bins[c, i]) if c < narrow else np.int64(wide[c - narrow, i])
             k = left[k] if side[start[k] + code] else right[k]
         node[i] = k
+
+
+@kernel
+def count_cells(
+    slot: NDArray[np.int32],
+    level: NDArray[np.uint16],
+    shift: int,
+    levels: int,
+    weight: NDArray[np.float64] | None,
+    mass: NDArray[np.int64],
+    rows: NDArray[np.int64],
+) -> Any:
+    """Add each row, or its whole weight, to the cell of its slot and level; below 0 is no slot."""
+    for r in range(len(slot)):
+        if slot[r] < 0:
+            continue
+        s = np.int64(slot[r])
+        rows[s] += 1
+        cell = s * levels + (np.int64(level[r]) >> shift)
+        if weight is None:
+            mass[cell] += 1
+        else:
+            mass[cell] += np.int64(weight[r])
