@@ -82,6 +82,7 @@ def fitted_tree(
     """Fit a tree of stumps on the cluster that holds the data."""
     cluster = Cluster.of(data, columns, client)
     with closing(cluster), steps(options.max_depth + STEPS, progress) as done:
+        cluster = cluster.hold()
         learned, spread = learn_all(cluster, asked, data._meta, native=True)
         done()
         directions = signs(learned.design, options.directions)
@@ -119,6 +120,7 @@ def fitted_linear(
         )
     cluster = Cluster.of(data, columns, client)
     with closing(cluster):
+        cluster = cluster.hold()
         learned, spread = learn_all(cluster, asked, data._meta, native=False)
         ranker, figures = fit_linear(cluster, learned, spread, options, learned.design.names)
     survey = learned.survey

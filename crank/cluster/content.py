@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +55,8 @@ def hash_more(columns: FloatArray, key: Keys) -> None:
 class Sampled:
     """The values of a column in the rows whose content hashes lowest, of those that have one.
 
-    Sums of samples are samples of all partitions. Rows of the same hash have the same value: which
-    of them are in it does not matter.
+    What `joined` makes is a sample of all partitions. Rows of the same hash have the same value:
+    which of them are in it does not matter.
 
     Attributes
     ----------
@@ -69,11 +70,23 @@ class Sampled:
     value: FloatArray
     size: int
 
-    def __add__(self, other: Sampled) -> Sampled:
-        key = np.concatenate((self.key, other.key))
-        value = np.concatenate((self.value, other.value))
-        kept = lowest(key, self.size)
-        return Sampled(key[kept], value[kept], self.size)
+
+def joined(one: Sequence[Sampled], two: Sequence[Sampled]) -> list[Sampled]:
+    """Join the samples of two partitions, column by column.
+
+    Columns without missing values share their hashes, so these are looked at once.
+    """
+    known: dict[tuple[int, int, int], tuple[Keys, NDArray[np.intp]]] = {}
+    found = []
+    for a, b in zip(one, two, strict=True):
+        name = id(a.key), id(b.key), a.size
+        if name not in known:
+            key = np.concatenate((a.key, b.key))
+            kept = lowest(key, a.size)
+            known[name] = key[kept], kept
+        key, kept = known[name]
+        found.append(Sampled(key, np.concatenate((a.value, b.value))[kept], a.size))
+    return found
 
 
 def lowest(key: Keys, size: int) -> NDArray[np.intp]:

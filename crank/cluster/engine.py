@@ -6,6 +6,7 @@ partition: what a dying worker takes along is computed again, to the same bits.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,9 @@ from crank.errors import ClusterError, CrankError, DataError, require
 
 FAN_IN = 8
 """Results that are added in one task."""
+
+HELD = 0.2
+"""Partitions are read once and kept if they take at most this share of the memory."""
 
 
 class Cluster:
@@ -70,15 +74,49 @@ class Cluster:
 
         ``each`` has an argument for every partition, which comes before the others.
         """
-        import dask
-
-        tasks = self._tasks(work, arguments, each)
-        with self._clear():
-            kept = self.client.persist(tasks) if self.client else dask.persist(*tasks)
+        kept = self._persisted(self._tasks(work, arguments, each))
         self.kept += kept
         found = Cluster(kept, self.client, self.where)
         found.kept = self.kept
         return found
+
+    def hold(self) -> Cluster:
+        """Keep the partitions in memory if they are small beside it, so that they are read once.
+
+        The first tells how large they are.
+        """
+        import dask
+        from dask.sizeof import sizeof
+
+        first = self._persisted(self.parts[:1])
+        (size,) = self._run([dask.delayed(sizeof, pure=False)(first[0])])
+        if size * len(self.parts) > HELD * self._memory():
+            return self
+        held = Cluster([*first, *self._persisted(self.parts[1:])], self.client, self.where)
+        self.kept += held.parts
+        held.kept = self.kept
+        return held
+
+    def _persisted(self, tasks: Sequence[Any]) -> list[Any]:
+        import dask
+
+        with self._clear():
+            return list(self.client.persist(tasks) if self.client else dask.persist(*tasks))
+
+    def _memory(self) -> float:
+        """Bytes that all workers may use, or that this machine has."""
+        client = self.client
+        if client is None and "distributed" in sys.modules:
+            from distributed import default_client
+
+            with suppress(ValueError):
+                client = default_client()
+        if client is not None:
+            workers = client.scheduler_info(n_workers=-1)["workers"].values()
+            return float(sum(worker["memory_limit"] for worker in workers))
+        with suppress(AttributeError, ValueError, OSError):
+            return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+        return 0.0
 
     def close(self) -> None:
         """Let go of all that was kept, and cancel what is still to be done.

@@ -13,7 +13,7 @@ from crank.cluster.sketch import FloatArray
 from crank.kernels.bin_sums import added
 from crank.kernels.bin_tables import WIDTH, Scratch
 from crank.kernels.compiled_histogram import count_columns
-from crank.kernels.compiled_routes import count_cells, route
+from crank.kernels.compiled_routes import count_cells, route, sort_scores
 
 BLOCK = 2**20
 """Rows of which scores are summed in doubles: 2²⁰ whole numbers of 33 bits add up exactly."""
@@ -217,32 +217,15 @@ def sum_scores(
     wide_levels : sequence of int
         Number of levels of each wide column.
     """
-    found = [_nothing(task, columns, wide_levels, part.weight is not None) for task in tasks]
-    for block in _blocks(part.n):
-        for k, task in enumerate(tasks):
-            found[k] = found[k] + _sums(part, block, task, columns, wide_levels)
+    found: list[SlotSums] = []
+    for task in tasks:
+        blocks = [_sums(part, block, task, columns, wide_levels) for block in _blocks(part.n)]
+        found.append(sum(blocks[1:], start=blocks[0]))
     return LayerSums(tuple(found))
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    return (slice(k, min(k + BLOCK, n)) for k in range(0, n, BLOCK))
-
-
-def _nothing(
-    task: SumTask, columns: NDArray[np.intp], wide_levels: Sequence[int], weighted: bool
-) -> SlotSums:
-    shape = (len(columns), task.slots, WIDTH)
-    whole = np.zeros(task.slots, dtype=np.int64)
-    return SlotSums(
-        np.zeros(shape, dtype=np.int64),
-        np.zeros(shape, dtype=np.int32),
-        np.zeros(shape, dtype=np.int64) if weighted else None,
-        whole,
-        whole,
-        whole,
-        np.zeros((3, task.slots), dtype=np.int64),
-        tuple(np.zeros((3, task.slots, k + 1), dtype=np.int64) for k in wide_levels),
-    )
+    return (slice(k, min(k + BLOCK, n)) for k in range(0, max(n, 1), BLOCK))
 
 
 def _sums(
@@ -254,19 +237,27 @@ def _sums(
 ) -> SlotSums:
     """Sum a block of rows; all numbers are whole and below 2⁵³."""
     slot = task.routes.slots(part, block)
-    order = np.argsort(slot.astype(np.int16), kind="stable")
-    order = order[int((slot < 0).sum()) :]
-    slot = slot[order]
-    sizes = np.bincount(slot, minlength=task.slots)
-    bounds = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
-    level = part.level[block][order].astype(np.int64) >> task.shift
-    score = task.score[slot, level]
-    weight = None
-    if part.weight is not None:
-        weight = part.weight[block][order]
-        score = np.rint(score * weight)
+    n = int(np.count_nonzero(slot >= 0))
+    bounds = np.zeros(task.slots + 1, dtype=np.intp)
+    index, score = np.empty(n, dtype=np.int32), np.empty(n)
+    weighted = part.weight is not None
+    weight = np.empty(n) if weighted else None
+    sums = np.zeros((5, task.slots), dtype=np.int64)
+    sort_scores(
+        slot,
+        part.level[block],
+        task.shift,
+        task.score,
+        part.weight[block] if part.weight is not None else None,
+        HALF_BITS,
+        bounds,
+        index,
+        score,
+        weight,
+        sums,
+    )
     shape = (len(columns), task.slots, WIDTH)
-    room = Scratch.of((len(columns) * task.slots + 1) * WIDTH, weight is not None, False)
+    room = Scratch.of((len(columns) * task.slots + 1) * WIDTH, weighted, False)
     bins = np.ascontiguousarray(part.bins[:, block])
     if len(columns):
         count_columns(
@@ -274,7 +265,7 @@ def _sums(
             columns,
             0,
             len(columns),
-            order.astype(np.int32),
+            index,
             bounds,
             score,
             weight,
@@ -282,32 +273,22 @@ def _sums(
             room.counts,
             room.masses,
         )
-    whole = score.astype(np.int64)
-    high, low = whole >> HALF_BITS, whole & (2**HALF_BITS - 1)
-    parts = np.stack((whole, np.abs(whole), high * high, high * low, low * low))
-    total, spread, *squares = _by_slot(parts, bounds)
     masses = None
     if room.masses is not None:
         masses = room.masses[:-WIDTH].astype(np.int64).reshape(shape)
     wide = []
     for k, levels in enumerate(wide_levels):
         cells = task.slots * (levels + 1)
-        cell = part.wide[k, block][order] + slot * np.int64(levels + 1)
+        cell = part.wide[k, block][index] + slot[index] * np.int64(levels + 1)
         each = [np.bincount(cell, w, cells) for w in (score, None, weight)]
         wide.append(np.stack(each).astype(np.int64).reshape(3, task.slots, levels + 1))
     return SlotSums(
         room.sums[:-WIDTH].astype(np.int64).reshape(shape),
         room.counts[:-WIDTH].reshape(shape),
         masses,
-        sizes.astype(np.int64),
-        total,
-        spread,
-        np.stack(squares),
+        np.diff(bounds),
+        sums[0],
+        sums[1],
+        sums[2:],
         tuple(wide),
     )
-
-
-def _by_slot(values: NDArray[np.int64], bounds: NDArray[np.intp]) -> NDArray[np.int64]:
-    running = np.zeros((len(values), values.shape[1] + 1), dtype=np.int64)
-    np.cumsum(values, axis=1, out=running[:, 1:])
-    return running[:, bounds[1:]] - running[:, bounds[:-1]]

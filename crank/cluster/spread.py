@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.cluster.content import Sampled, hash_more, lowest, row_keys
+from crank.cluster.content import Sampled, hash_more, joined, lowest, row_keys
 from crank.cluster.engine import Cluster
 from crank.cluster.formula import Learned, guessed, learn_formula
 from crank.cluster.rows import Asked, Rows, Survey, read_rows, survey_of
@@ -128,7 +128,8 @@ class Column:
     counts: NDArray[np.int64] | None
     sample: Sampled
 
-    def __add__(self, other: Column) -> Column:
+    def joined(self, other: Column, sample: Sampled) -> Column:
+        """Say what two partitions hold together, of which there is a sample."""
         values, counts = both_values(self, other)
         return Column(
             self.n + other.n,
@@ -138,7 +139,7 @@ class Column:
             self.most,
             values,
             counts,
-            self.sample + other.sample,
+            sample,
         )
 
     def parts(self, most: int) -> Parts:
@@ -168,8 +169,10 @@ class Counted:
     content: int
 
     def __add__(self, other: Counted) -> Counted:
+        one, two = self.columns, other.columns
+        samples = joined([c.sample for c in one], [c.sample for c in two])
         return Counted(
-            tuple(a + b for a, b in zip(self.columns, other.columns, strict=True)),
+            tuple(a.joined(b, s) for a, b, s in zip(one, two, samples, strict=True)),
             tuple(a + b for a, b in zip(self.codes, other.codes, strict=True)),
             self.whole and other.whole,
             (self.content + other.content) % 2**64,
@@ -186,9 +189,10 @@ def count_rows(rows: Rows, columns: Columns) -> Counted:
     values, X = columns.values(rows)
     key = row_keys(values[0], X, *values[1 + len(columns.numeric) :])
     sizes = [SAMPLE_Y] + [SAMPLE] * (len(values) - 1)
-    drawn = {size: lowest(key, size) for size in set(sizes)}
+    rows_of = {size: lowest(key, size) for size in set(sizes)}
+    drawn = {size: (key[some], some) for size, some in rows_of.items()}
     found = [
-        _column(x, most, key, drawn[size], size)
+        _column(x, most, key, size, drawn[size])
         for x, most, size in zip(values, columns.most(), sizes, strict=True)
     ]
     codes = []
@@ -210,16 +214,22 @@ def count_rows(rows: Rows, columns: Columns) -> Counted:
 
 
 def _column(
-    x: FloatArray, most: int, key: NDArray[np.uint64], drawn: NDArray[np.intp], size: int
+    x: FloatArray,
+    most: int,
+    key: NDArray[np.uint64],
+    size: int,
+    drawn: tuple[NDArray[np.uint64], NDArray[np.intp]],
 ) -> Column:
+    """Count a column; ``drawn`` are the hashes of a sample and its rows, if no value is missing."""
     missing = np.isnan(x)
     n_missing = int(np.count_nonzero(missing))
     if n_missing:
         x, key = x[~missing], key[~missing]
-        drawn = lowest(key, size)
+        some = lowest(key, size)
+        drawn = key[some], some
     values, counts = few_values(x, most)
     ends = (float(x.min()) + 0.0, float(x.max()) + 0.0) if len(x) else (np.inf, -np.inf)
-    sample = Sampled(key[drawn], x[drawn] + 0.0, size)
+    sample = Sampled(drawn[0], x[drawn[1]] + 0.0, size)
     return Column(len(x), n_missing, *ends, most, values, counts, sample)
 
 

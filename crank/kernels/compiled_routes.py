@@ -1,4 +1,4 @@
-"""Compiled: rows of bins down a tree that says where every bin goes, and y counted there."""
+"""Compiled: rows of bins down a tree that says where every bin goes, and y and scores there."""
 
 from __future__ import annotations
 
@@ -57,3 +57,49 @@ def count_cells(
             mass[cell] += 1
         else:
             mass[cell] += np.int64(weight[r])
+
+
+@kernel
+def sort_scores(
+    slot: NDArray[np.int32],
+    level: NDArray[np.uint16],
+    shift: int,
+    table: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    half: int,
+    bounds: NDArray[np.intp],
+    index: NDArray[np.int32],
+    score: NDArray[np.float64],
+    own: NDArray[np.float64] | None,
+    sums: NDArray[np.int64],
+) -> Any:
+    """Sort rows by slot, stably, and score them by slot and level, in whole numbers.
+
+    ``sums`` gets, for each slot, the sum of scores, of their sizes, of the squared high halves, of
+    high times low halves and of the squared low ones; a low half has ``half`` bits.
+    """
+    for r in range(len(slot)):
+        if slot[r] >= 0:
+            bounds[slot[r] + 1] += 1
+    for s in range(len(bounds) - 1):
+        bounds[s + 1] += bounds[s]
+    place = bounds.copy()
+    mask = (np.int64(1) << half) - 1
+    for r in range(len(slot)):
+        s = slot[r]
+        if s < 0:
+            continue
+        p = place[s]
+        place[s] += 1
+        value = table[s, np.int64(level[r]) >> shift]
+        if weight is not None and own is not None:
+            own[p] = weight[r]
+            value = np.rint(value * weight[r])
+        index[p], score[p] = r, value
+        whole = np.int64(value)
+        high, low = whole >> half, whole & mask
+        sums[0, s] += whole
+        sums[1, s] += abs(whole)
+        sums[2, s] += high * high
+        sums[3, s] += high * low
+        sums[4, s] += low * low
