@@ -219,7 +219,7 @@ def test_other_learners_are_fitted_on_a_sample() -> None:
         crank.fit(frame, "y ~ x", sample=10)
 
 
-@pytest.mark.parametrize("name", ["forest", "additive", "boost", "blend"])
+@pytest.mark.parametrize("name", ["additive", "boost", "blend"])
 def test_other_rankers_ask_for_a_sample(name: str) -> None:
     parts = in_parts(sample(300, 8).dropna(), 3)
     with pytest.raises(OptionError, match=rf"crank\.{name} cannot be fitted.*sample=100_000"):

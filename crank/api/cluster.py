@@ -8,20 +8,24 @@ from typing import Any
 
 from crank.checks import one_of, whole
 from crank.cluster.engine import Cluster
+from crank.cluster.forest import fit_forest
 from crank.cluster.formula import Learned, columns_with_values
 from crank.cluster.linear import fit_linear, refuse_options
 from crank.cluster.rows import Asked
 from crank.cluster.sample import sample_rows
-from crank.cluster.spread import learn_all
+from crank.cluster.spread import Spread, learn_all
 from crank.cluster.tree import ClusterTree, fit_tree
 from crank.design.monotone import signs
 from crank.errors import DataError, OptionError, listed
+from crank.fitting.forest import FittedForest
 from crank.formula import columns_of_condition, has_smooths, parse_formula
 from crank.plugins.base import SplitLearner
 from crank.plugins.stump import Stump
 from crank.progress import track
+from crank.rankers.forest import ForestOptions
 from crank.rankers.linear import LinearOptions, LinearRanker
 from crank.rankers.options import TreeOptions
+from crank.rankers.validation import Estimate
 from crank.records.provenance import TrainingInfo
 
 STEPS = 4
@@ -95,17 +99,47 @@ def fitted_tree(
             discount=learner.discount_levels,
             done=done,
         )
-    training = TrainingInfo(
-        n=learned.survey.used,
-        n_dropped=learned.survey.dropped,
+    return learned, found, _training(learned, spread, found.figures, found.fitted.crossvalidated)
+
+
+def fitted_forest(
+    data: Any,
+    asked: Asked,
+    columns: list[str],
+    options: ForestOptions,
+    client: Any,
+    progress: bool | None,
+) -> tuple[Learned, FittedForest, TrainingInfo]:
+    """Fit a forest of stumps on the cluster that holds the data."""
+    cluster = Cluster.of(data, columns, client)
+    with closing(cluster), steps(options.n_trees + STEPS, progress) as done:
+        cluster = cluster.hold()
+        learned, spread = learn_all(cluster, asked, data._meta, native=True)
+        done()
+        directions = signs(learned.design, options.directions)
+        found = fit_forest(
+            cluster, learned, spread, options=options, directions=directions, done=done
+        )
+    return learned, found, _training(learned, spread, {}, {})
+
+
+def _training(
+    learned: Learned,
+    spread: Spread,
+    figures: Mapping[str, Estimate],
+    crossvalidated: Mapping[str, Estimate],
+) -> TrainingInfo:
+    survey = learned.survey
+    return TrainingInfo(
+        n=survey.used,
+        n_dropped=survey.dropped,
         weighted=not spread.units.unweighted,
-        figures=found.figures,
-        crossvalidated=found.fitted.crossvalidated,
-        missing=learned.survey.missing,
+        figures=figures,
+        crossvalidated=crossvalidated,
+        missing=survey.missing,
         columns=spread.profiles,
         data=spread.fingerprint,
     )
-    return learned, found, training
 
 
 def fitted_linear(
@@ -123,18 +157,7 @@ def fitted_linear(
         cluster = cluster.hold()
         learned, spread = learn_all(cluster, asked, data._meta, native=False)
         ranker, figures = fit_linear(cluster, learned, spread, options, learned.design.names)
-    survey = learned.survey
-    training = TrainingInfo(
-        n=survey.used,
-        n_dropped=survey.dropped,
-        weighted=not spread.units.unweighted,
-        figures=figures,
-        crossvalidated={},
-        missing=survey.missing,
-        columns=spread.profiles,
-        data=spread.fingerprint,
-    )
-    return learned, ranker, training
+    return learned, ranker, _training(learned, spread, figures, {})
 
 
 def require_stump(learner: SplitLearner) -> Stump:

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from crank.api.learners import asked_learner, described
-from crank.api.rows import in_process, training_rows
+from crank.api.rows import training_rows
 from crank.api.seeds import drawn_seed
 from crank.design.monotone import signs
-from crank.fitting.forest import check_learner, fit_forest
+from crank.fitting.forest import FittedForest, check_learner, fit_forest
 from crank.formula import learn_design, learn_response
+from crank.frames.partitioned import is_dask, only_for_dask
 from crank.models.forest import ForestModel
 from crank.plugins.base import SplitLearner
 from crank.plugins.registry import get_learner
 from crank.rankers.forest import ForestOptions, ForestRanker
+from crank.rankers.tree import LearnerInfo
 from crank.ranks import rank
 from crank.records.base import refuse_missing
 from crank.records.call import recorded
@@ -43,6 +45,7 @@ def forest(
     random_state: int | None = 0,
     n_jobs: int = -1,
     progress: bool | None = None,
+    client: Any = None,
     sample: int | None = None,
 ) -> ForestModel:
     """Fit a ranking forest from a formula: many trees on bags of the rows, whose leaves vote.
@@ -53,7 +56,7 @@ def forest(
     Parameters
     ----------
     data : data frame
-        pandas, polars or anything that narwhals reads; or a dict of columns.
+        pandas, polars or anything that narwhals reads; a Dask data frame; or a dict of columns.
     formula : str
         ``"y ~ x1 + log(x2) + C(g)"``; ``.`` stands for all other columns.
     n_trees : int
@@ -100,8 +103,9 @@ def forest(
         Threads; −1 for one a core. The forest does not depend on it.
     progress : bool, optional
         Whether to show a bar; by default on a terminal or in a notebook when it takes a while.
-    sample : int, optional
-        Of a Dask data frame: how many of its rows to fit, in this process.
+    client, sample
+        Of a Dask data frame, which is fitted where it is (docs/scale.md says how bags differ): the
+        cluster, by default the active one; how many of its rows to fit, in this process instead.
 
     Returns
     -------
@@ -124,7 +128,7 @@ def forest(
     """
     if random_state is None:
         random_state = drawn_seed()
-    data = in_process(data, sample, random_state, "crank.forest")
+    only_for_dask(data, client, sample)
     options = ForestOptions(
         n_trees=n_trees,
         criterion=criterion,
@@ -140,6 +144,45 @@ def forest(
     )
     splitter = get_learner(learner, learner_params)
     check_learner(splitter, options)
+    info = described(splitter, learner_params)
+    asked = asked_learner(splitter, info) | {
+        "sample": sample,
+        "weights": weights,
+        "groups": groups,
+        "subset": subset,
+        "na_action": na_action,
+        "context": context,
+        "progress": progress,
+    }
+    if is_dask(data):
+        from crank.api.cluster import ask, fitted_forest, in_memory, require_stump
+
+        wanted, columns = ask(
+            data,
+            formula,
+            weights=weights,
+            groups=groups,
+            subset=subset,
+            na_action=na_action,
+            context=context,
+            takes_missing=splitter.takes_missing,
+        )
+        if sample is None:
+            require_stump(splitter)
+            learned, found, training = fitted_forest(
+                data, wanted, columns, options, client, progress
+            )
+            return ForestModel(
+                formula=wanted.parsed.text,
+                response=learned.response,
+                training=training,
+                call=recorded(
+                    forest, "crank.forest", wanted.parsed.text, options.to_dict() | asked
+                ),
+                design=learned.design,
+                ranker=_ranker(found, options, info),
+            )
+        data = in_memory(data, sample, columns, client, random_state)
     rows = training_rows(
         data,
         formula,
@@ -157,7 +200,6 @@ def forest(
     splitter.check_size(table.n_rows, len(design.names))
     directions = signs(design, options.directions)
     X = design.matrix(table)
-    info = described(splitter, learner_params)
     if not splitter.takes_missing:
         refuse_missing(X, design, f"learner {info.name!r}")
     ranks = rank(y, rows.weights)
@@ -172,29 +214,24 @@ def forest(
         progress=progress,
     )
     training = rows.info(ranks, {}, {})
-    asked = asked_learner(splitter, info) | {
-        "sample": sample,
-        "weights": weights,
-        "groups": groups,
-        "subset": subset,
-        "na_action": na_action,
-        "context": context,
-        "progress": progress,
-    }
     return ForestModel(
         formula=parsed.text,
         response=response,
         training=training,
         call=recorded(forest, "crank.forest", parsed.text, options.to_dict() | asked),
         design=design,
-        ranker=ForestRanker(
-            options=options,
-            learner=info,
-            criterion=fitted.criterion,
-            because=fitted.because,
-            trees=fitted.trees,
-            rungs=fitted.rungs,
-            oob=fitted.oob,
-            n_oob=fitted.n_oob,
-        ),
+        ranker=_ranker(fitted, options, info),
+    )
+
+
+def _ranker(fitted: FittedForest, options: ForestOptions, info: LearnerInfo) -> ForestRanker:
+    return ForestRanker(
+        options=options,
+        learner=info,
+        criterion=fitted.criterion,
+        because=fitted.because,
+        trees=fitted.trees,
+        rungs=fitted.rungs,
+        oob=fitted.oob,
+        n_oob=fitted.n_oob,
     )

@@ -244,7 +244,7 @@ def _fit_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> None:
     if arguments.model == "tree":
         options.pop("n_jobs", None)
     with dask_client(arguments.scheduler) as client:
-        if arguments.model in ("tree", "linear"):
+        if arguments.model in ("tree", "linear", "forest"):
             options["client"] = client
         model = fitted(
             read_parts(arguments.data),

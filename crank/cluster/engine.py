@@ -80,6 +80,42 @@ class Cluster:
         found.kept = self.kept
         return found
 
+    def assemble(
+        self,
+        work: Callable[..., Any],
+        seeds: Sequence[int],
+        argument: Any,
+        join: Callable[[list[Any], int], Any],
+    ) -> list[Any]:
+        """Join, for each seed, what ``work(part, seed, argument)`` gives for all partitions."""
+        import dask
+
+        last, task = dask.delayed(_joined, pure=False), dask.delayed(_named, pure=False)
+        shared = dask.delayed((argument,), pure=False, traverse=False)
+        joining = dask.delayed(join, pure=False, traverse=False)
+        found = []
+        for seed in seeds:
+            own = zip(self.where, self.parts, strict=True)
+            pieces = [task(where, work, part, (seed,), shared) for where, part in own]
+            found.append(last(joining, pieces, seed))
+        return list(self._run(found))
+
+    @property
+    def workers(self) -> int:
+        """Number of workers; one if this process works."""
+        client = self._client()
+        return 1 if client is None else max(1, len(client.ncores()))
+
+    def wait(self) -> None:
+        """Wait until what is kept is there."""
+        self.gather(_there)
+
+    def release(self) -> None:
+        """Let go of these partitions; what was made of them stays."""
+        mine = {id(part) for part in self.parts}
+        self.kept[:] = [part for part in self.kept if id(part) not in mine]
+        self.parts = []
+
     def hold(self) -> Cluster:
         """Keep the partitions in memory if they are small beside it, so that they are read once.
 
@@ -103,14 +139,18 @@ class Cluster:
         with self._clear():
             return list(self.client.persist(tasks) if self.client else dask.persist(*tasks))
 
-    def _memory(self) -> float:
-        """Bytes that all workers may use, or that this machine has."""
-        client = self.client
-        if client is None and "distributed" in sys.modules:
+    def _client(self) -> Any:
+        """Return the client that works: the one given, or the active one."""
+        if self.client is None and "distributed" in sys.modules:
             from distributed import default_client
 
             with suppress(ValueError):
-                client = default_client()
+                return default_client()
+        return self.client
+
+    def _memory(self) -> float:
+        """Bytes that all workers may use, or that this machine has."""
+        client = self._client()
         if client is not None:
             workers = client.scheduler_info(n_workers=-1)["workers"].values()
             return float(sum(worker["memory_limit"] for worker in workers))
@@ -228,6 +268,10 @@ def _added(results: Sequence[Any]) -> Any:
     for result in results[1:]:
         total = total + result
     return total
+
+
+def _joined(join: Callable[[list[Any], int], Any], pieces: list[Any], seed: int) -> Any:
+    return join(pieces, seed)
 
 
 def _there(part: Any) -> bool:

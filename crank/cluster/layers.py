@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.cluster.packing import Packed, packed, unpacked, writable
 from crank.cluster.prepared import Prepared
 from crank.cluster.sketch import FloatArray
 from crank.kernels.bin_sums import added
@@ -54,9 +56,10 @@ class Routes:
     def slots(self, part: Prepared, rows: slice) -> NDArray[np.int32]:
         """Route some rows of a partition; −1 for rows that are not counted."""
         node = np.empty(len(part.level[rows]), dtype=np.int32)
-        bins = np.ascontiguousarray(part.bins[:, rows])
-        wide = np.ascontiguousarray(part.wide[:, rows])
-        route(bins, wide, self.column, self.start, self.side, self.left, self.right, node)
+        bins = writable(np.ascontiguousarray(part.bins[:, rows]))
+        wide = writable(np.ascontiguousarray(part.wide[:, rows]))
+        tree = (self.column, self.start, self.side, self.left, self.right)
+        route(bins, wide, *(writable(each) for each in tree), node)
         slot = self.slot[node]
         if self.folds:
             assert part.fold is not None
@@ -112,6 +115,16 @@ class LevelCounts:
         rows = tuple(a + b for a, b in zip(self.rows, other.rows, strict=True))
         return LevelCounts(self.mass + other.mass, rows, squares)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        squares = None if self.squares is None else packed(self.squares)
+        return _level_counts, (packed(self.mass), self.rows, squares)
+
+
+def _level_counts(
+    mass: Packed, rows: tuple[NDArray[np.int64], ...], squares: Packed | None
+) -> LevelCounts:
+    return LevelCounts(unpacked(mass), rows, None if squares is None else unpacked(squares))
+
 
 def square_unit(largest: float) -> float:
     """Return the unit of squared weights: their sums are whole numbers below 2⁶²."""
@@ -129,14 +142,15 @@ def count_levels(
     if largest is not None and part.weight is not None:
         squares = np.zeros(cells, dtype=np.int64)
         square = np.maximum(np.rint(part.weight**2 / square_unit(largest)), 1.0)
-    every = slice(0, part.n)
+    every, level = slice(0, part.n), writable(part.level)
+    weight = None if part.weight is None else writable(part.weight)
     for task, sizes in zip(tasks, rows, strict=True):
         slot = task.routes.slots(part, every)
         here = slice(task.first, task.first + task.slots * task.levels)
-        count_cells(slot, part.level, task.shift, task.levels, part.weight, mass[here], sizes)
+        count_cells(slot, level, task.shift, task.levels, weight, mass[here], sizes)
         if squares is not None:
             nothing = np.zeros_like(sizes)
-            count_cells(slot, part.level, task.shift, task.levels, square, squares[here], nothing)
+            count_cells(slot, level, task.shift, task.levels, square, squares[here], nothing)
     return LevelCounts(mass, rows, squares)
 
 
@@ -158,6 +172,13 @@ class SumTask:
     shift: int
     slots: int
     score: FloatArray
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _sum_task, (self.routes, self.shift, self.slots, packed(self.score))
+
+
+def _sum_task(routes: Routes, shift: int, slots: int, score: Packed) -> SumTask:
+    return SumTask(routes, shift, slots, unpacked(score))
 
 
 @dataclass(frozen=True)
@@ -245,10 +266,10 @@ def _sums(
     sums = np.zeros((5, task.slots), dtype=np.int64)
     sort_scores(
         slot,
-        part.level[block],
+        writable(part.level[block]),
         task.shift,
         task.score,
-        part.weight[block] if part.weight is not None else None,
+        writable(part.weight[block]) if part.weight is not None else None,
         HALF_BITS,
         bounds,
         index,
@@ -258,11 +279,11 @@ def _sums(
     )
     shape = (len(columns), task.slots, WIDTH)
     room = Scratch.of((len(columns) * task.slots + 1) * WIDTH, weighted, False)
-    bins = np.ascontiguousarray(part.bins[:, block])
+    bins = writable(np.ascontiguousarray(part.bins[:, block]))
     if len(columns):
         count_columns(
             bins,
-            columns,
+            writable(columns),
             0,
             len(columns),
             index,

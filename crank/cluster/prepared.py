@@ -136,12 +136,20 @@ def prepare(frame: Any, plan: Plan, keyed: bool) -> Prepared:
     )
 
 
-def deal(cluster: Cluster, n: int, folds: int, seeds: Sequence[int]) -> Cluster:
-    """Deal the rows of all partitions out to folds, by their content.
+@dataclass(frozen=True)
+class Repeated:
+    """Contents that many rows have, and how many of each are in the partitions before each one."""
 
-    Rows of the same content that are many, such as those of a few categories, would make folds
-    of very different size: they are numbered over all partitions and dealt out in turn. Which of
-    them goes where does not matter, for nothing tells them apart.
+    key: NDArray[np.uint64]
+    before: list[NDArray[np.int64]]
+
+
+def repeated(cluster: Cluster, n: int) -> Repeated:
+    """Find contents that many of all n rows have.
+
+    Rows of the same content that are many, such as those of a few categories, would all go to one
+    fold: they are numbered over all partitions and dealt out in turn. Which of them goes where does
+    not matter, for nothing tells them apart.
     """
     most = max(1, n // HEAVY)
     found = cluster.gather(candidates, n)
@@ -151,7 +159,13 @@ def deal(cluster: Cluster, n: int, folds: int, seeds: Sequence[int]) -> Cluster:
     counts = np.array(cluster.gather(occurrences, common), dtype=np.int64)
     heavy = counts.sum(axis=0) > most
     before = np.cumsum(counts[:, heavy], axis=0) - counts[:, heavy]
-    return cluster.keep(dealt, common[heavy], folds, tuple(seeds), each=list(before))
+    return Repeated(common[heavy], list(before))
+
+
+def deal(cluster: Cluster, n: int, folds: int, seeds: Sequence[int]) -> Cluster:
+    """Deal the rows of all partitions out to folds, by their content."""
+    many = repeated(cluster, n)
+    return cluster.keep(dealt, many.key, folds, tuple(seeds), each=many.before)
 
 
 def candidates(part: Prepared, n: int) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
@@ -171,21 +185,11 @@ def occurrences(part: Prepared, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     return np.bincount(place[known], minlength=len(keys)).astype(np.int64)
 
 
-def dealt(
-    part: Prepared,
-    before: NDArray[np.int64],
-    heavy: NDArray[np.uint64],
-    folds: int,
-    seeds: tuple[int, ...],
-) -> Prepared:
-    """Give each row of a partition its folds.
-
-    ``before`` counts the rows of each heavy content in the partitions before this one.
-    """
-    key = part.key
-    assert key is not None
-    fold = np.empty((len(seeds), part.n), dtype=np.uint8)
-    turn = np.zeros(part.n, dtype=np.uint64)
+def turns(
+    key: NDArray[np.uint64], before: NDArray[np.int64], heavy: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """Count the rows of the same heavy content before each row, in all partitions; 0 for others."""
+    turn = np.zeros(len(key), dtype=np.uint64)
     if len(heavy):
         place = np.minimum(np.searchsorted(heavy, key), len(heavy) - 1)
         rows = np.flatnonzero(heavy[place] == key)
@@ -193,10 +197,33 @@ def dealt(
         here = np.bincount(place[rows], minlength=len(heavy))
         within = np.arange(len(rows)) - np.repeat(np.cumsum(here) - here, here)
         turn[rows] = within + before[place[rows]]
+    return turn
+
+
+def dealt(
+    part: Prepared,
+    before: NDArray[np.int64],
+    heavy: NDArray[np.uint64],
+    folds: int,
+    seeds: tuple[int, ...],
+) -> Prepared:
+    """Give each row of a partition its folds; see `turns`."""
+    key = part.key
+    assert key is not None
+    fold = np.empty((len(seeds), part.n), dtype=np.uint8)
+    turn = turns(key, before, heavy)
     for r, seed in enumerate(seeds):
         first = mixed(key ^ np.uint64(seed)) >> np.uint64(16)
         fold[r] = (first + turn) % np.uint64(folds)
     return replace(part, key=None, fold=fold)
+
+
+def numbered(part: Prepared, before: NDArray[np.int64], heavy: NDArray[np.uint64]) -> Prepared:
+    """Tell rows of the same content apart, if they are many, by their hashes."""
+    key = part.key
+    assert key is not None
+    turn = turns(key, before, heavy)
+    return replace(part, key=np.where(turn > 0, mixed(key ^ mixed(turn)), key))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -56,17 +56,7 @@ def column_trees(
     with Threads(options.threads) as threads:
         bins = bin_columns(data.X, data.levels, ranks.row, threads, compiled)
     monotone = any(data.monotone)
-    growth = Growth(
-        criterion=CRITERIA.get(criterion.name, -1),
-        scores=node_scorer(criterion),
-        variance=criterion.objective == "variance",
-        at_random=options.thresholds == "random",
-        max_depth=options.max_depth,
-        min_leaf=options.leaf_of(n),
-        max_features=options.features_of(d),
-        direction=np.asarray(data.monotone if monotone else np.zeros(d), dtype=np.intp),
-        rounding=-1.0 if ranks.unweighted else IAUC_ROUNDING,
-    )
+    growth = growth_of(criterion, options, n, data.monotone or (0,) * d, ranks.unweighted)
     vote = np.asarray(GRID * ranks.quantile)
     weight = None if ranks.unweighted else ranks.weight
     grow = grow_compiled if compiled else grow_bag
@@ -79,6 +69,27 @@ def column_trees(
         return votes_of(tree, bag, bins, rung, monotone)
 
     return make
+
+
+def growth_of(
+    criterion: Criterion,
+    options: ForestOptions,
+    n: int,
+    directions: Sequence[int],
+    unweighted: bool,
+) -> Growth:
+    """Say how the trees of a forest on n rows are grown; a direction for each column."""
+    return Growth(
+        criterion=CRITERIA.get(criterion.name, -1),
+        scores=node_scorer(criterion),
+        variance=criterion.objective == "variance",
+        at_random=options.thresholds == "random",
+        max_depth=options.max_depth,
+        min_leaf=options.leaf_of(n),
+        max_features=options.features_of(len(directions)),
+        direction=np.asarray(directions, dtype=np.intp),
+        rounding=-1.0 if unweighted else IAUC_ROUNDING,
+    )
 
 
 def node_scorer(criterion: Criterion) -> Callable[[Bag, Ints], NDArray[np.float64]]:

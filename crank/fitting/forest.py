@@ -147,11 +147,10 @@ class Bags:
         self.n = len(ranks.row)
         self.labels = None if labels is None else labels[ranks.row]
         self.options = options
-        self.seed = np.random.SeedSequence(options.random_state).generate_state(2).tolist()
 
     def draw(self, k: int) -> tuple[NDArray[np.int32], int]:
         """Return how often each position in y order is drawn for a tree, and the tree's seed."""
-        rng = np.random.default_rng([*self.seed, k])
+        rng = _tree_rng(self.options, k)
         seed = int(rng.integers(2**63))
         n = self.n if self.labels is None else int(self.labels.max()) + 1
         size = max(1, round(n * self.options.share))
@@ -163,6 +162,16 @@ class Bags:
         if self.labels is not None:
             draws = draws[self.labels]
         return draws.astype(np.int32), seed
+
+
+def _tree_rng(options: ForestOptions, k: int) -> np.random.Generator:
+    seed = np.random.SeedSequence(options.random_state).generate_state(2).tolist()
+    return np.random.default_rng([*seed, k])
+
+
+def tree_seed(options: ForestOptions, k: int) -> int:
+    """Return the seed of a tree, which its nodes draw columns by."""
+    return int(_tree_rng(options, k).integers(2**63))
 
 
 class OutOfBag:
