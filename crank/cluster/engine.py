@@ -166,7 +166,8 @@ class Cluster:
         if "distributed" in sys.modules and self.kept:
             from distributed import futures_of
 
-            futures = futures_of(self.kept)
+            # what was made of others first: Dask cancels it along with them
+            futures = [future for part in reversed(self.kept) for future in futures_of(part)]
             with suppress(Exception):  # the cluster may be gone
                 if futures:
                     futures[0].client.cancel(futures, reason="the fit has ended")

@@ -58,8 +58,16 @@ class Routes:
         node = np.empty(len(part.level[rows]), dtype=np.int32)
         bins = writable(np.ascontiguousarray(part.bins[:, rows]))
         wide = writable(np.ascontiguousarray(part.wide[:, rows]))
-        tree = (self.column, self.start, self.side, self.left, self.right)
-        route(bins, wide, *(writable(each) for each in tree), node)
+        route(
+            bins,
+            wide,
+            writable(self.column),
+            writable(self.start),
+            writable(self.side),
+            writable(self.left),
+            writable(self.right),
+            node,
+        )
         slot = self.slot[node]
         if self.folds:
             assert part.fold is not None
