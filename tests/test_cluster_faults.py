@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
+import re
+import select
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +21,10 @@ import pandas as pd
 import pytest
 
 import crank
+from crank.cli import main
 from crank.cluster.engine import Cluster, cluster_failure
 from crank.errors import ClusterError, DataError
+from crank.progress import track
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -83,6 +91,108 @@ def test_the_death_of_workers_does_not_change_the_tree(
     assert len(passes) > 12
     assert not (tmp_path / "die-2").exists()
     assert ranker(model) == ranker(expected)
+
+
+def test_the_death_of_a_worker_does_not_change_the_forest(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dask.config.set(scheduler="sync"):
+        expected = crank.forest(frame(), FORMULA, n_trees=3, max_depth=4)
+    join, trees = Cluster.assemble, []
+
+    def killing(self: Cluster, *given: Any) -> list[Any]:
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        trees.extend(join(self, *given))
+        return trees
+
+    monkeypatch.setattr(Cluster, "assemble", killing)
+    model = crank.forest(frame(), FORMULA, n_trees=3, max_depth=4, client=client)
+    assert len(trees) == 3
+    assert ranker(model) == ranker(expected)
+
+
+def test_a_command_fits_on_a_scheduler_by_its_address(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    for k in range(3):
+        part(k).to_parquet(tmp_path / "data" / f"{k}.parquet")
+    command = ["fit", "data", FORMULA, "--engine", "dask", "--prune", "none", "--quiet"]
+    command += ["--max-depth", "2", "-o", "m.json"]
+    assert main([*command, "--scheduler", client.scheduler.address]) == 0
+    whole = pd.concat([part(k) for k in range(3)])
+    with dask.config.set(scheduler="sync"):
+        local = crank.fit(dd.from_pandas(whole, npartitions=2), FORMULA, prune=None, max_depth=2)
+    assert ranker(crank.load("m.json")) == ranker(local)
+
+
+COMMAND = """
+import sys
+import crank.datafiles.parts
+from crank.cli import main
+from tests.test_cluster_faults import FORMULA, waiting
+
+folder, address = sys.argv[1:]
+crank.datafiles.parts.read_parts = lambda _: waiting(folder)
+command = ["fit", "data", FORMULA, "--engine", "dask", "--scheduler", address]
+sys.exit(main([*command, "-o", folder + "/m.json"]))
+"""
+
+
+def waiting_part(k: int, folder: str) -> pd.DataFrame:
+    """Say that work on the first partition has begun, and go on when told to."""
+    if k == 0:
+        (Path(folder) / "begun").write_text("x")
+        (Path(folder) / "go").read_text()
+    return part(k)
+
+
+def waiting(folder: str) -> Any:
+    return dd.from_map(waiting_part, list(range(PARTS)), folder=folder, meta=part(0).iloc[:0])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_real_interrupt_ends_a_fit_on_a_cluster(client: Any, tmp_path: Path) -> None:
+    for name in ("begun", "go"):
+        os.mkfifo(tmp_path / name)
+    begun = os.open(tmp_path / "begun", os.O_RDONLY | os.O_NONBLOCK)
+    command = [sys.executable, "-c", COMMAND, str(tmp_path), client.scheduler.address]
+    with subprocess.Popen(
+        command, cwd=Path(__file__).parents[1], stderr=subprocess.PIPE, text=True
+    ) as process:
+        ready, _, _ = select.select([begun], [], [], 300.0)  # a worker is reading
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    os.close(begun)
+    assert ready, err
+    with open(tmp_path / "go", "w"):  # let the worker go on: a running task cannot be stopped
+        pass
+    assert process.returncode == 130, err
+    assert "crank: interrupted, fitting stopped after 0 of" in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "m.json").exists()
+    model = crank.fit(frame(), FORMULA, client=client, prune=None, max_depth=1)
+    assert model.tree.n_leaves == 2  # the cluster is fit for others
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_how_far_a_fit_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = Terminal()
+    monkeypatch.setattr("crank.api.cluster.track", partial(track, stream=out, patience=0.0))
+    with dask.config.set(scheduler="sync"):
+        crank.fit(frame(), FORMULA, max_depth=2, prune=None)
+        shown = [int(k) for k in re.findall(r"fitting on the cluster .*? (\d+)/6", out.getvalue())]
+        assert shown == list(range(1, len(shown) + 1))
+        assert len(shown) >= 4
+        assert out.getvalue().endswith("\r")  # cleared
+        out.truncate(0)
+        crank.forest(frame(), FORMULA, n_trees=3, max_depth=2)
+    assert "5/7" in out.getvalue()
 
 
 def test_a_corrupt_file_is_named(client: Any, tmp_path: Path) -> None:

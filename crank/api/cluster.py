@@ -183,11 +183,16 @@ def steps(total: int, progress: bool | None) -> Iterator[Callable[[], None]]:
     """Show a bar while a fit runs; call what is returned after each step."""
     bar = track(range(total), total, "fitting on the cluster", show=progress)
     next(bar)
+    taken = 0
 
     def done() -> None:
+        nonlocal taken
+        taken += 1
         next(bar, None)
 
     try:
         yield done
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"fitting stopped after {taken} of {total} steps") from None
     finally:
         bar.close()  # type: ignore[attr-defined]  # a generator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -51,4 +52,10 @@ def dask_client(address: str | None) -> Iterator[Any]:
             f"there is no Dask scheduler at {address!r} ({error}). Start one with: dask scheduler"
         ) from None
     with client:
-        yield client
+        try:
+            yield client
+        except KeyboardInterrupt:
+            # Dask would log the waits that were cut off, long after
+            for name in ("asyncio", "distributed"):
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+            raise

@@ -68,7 +68,8 @@ def parts_of(path: str) -> list[Part]:
             cuts.append(k)
             rows = 0
         rows += here
-    return [Part(path, first, past) for first, past in pairwise([*cuts, len(groups)])]
+    whole = str(Path(path).absolute())  # workers may be started in another folder
+    return [Part(whole, first, past) for first, past in pairwise([*cuts, len(groups)])]
 
 
 def read_part(part: Part, columns: Sequence[str] | None = None, empty: bool = False) -> Any:
