@@ -22,6 +22,9 @@ from crank.metrics.figures import figures
 from crank.plugins.stump import StumpRule
 from crank.ranks import Ranks
 
+SOME = 8
+"""Splits whose gains are worked out at a time."""
+
 
 @dataclass(frozen=True)
 class Levels:
@@ -137,15 +140,17 @@ class Sapling:
         if not parents:
             return
         assert self.ranks is not None
-        known = [node.counts for node in parents if node.counts is not None]
-        left = [self._counts(node.left) for node in parents]
         scores = {
             figure.name: figure.node_scores
             for figure in figures(of_trees=True)
             if figure.node_scores is not None
         }
-        for node, found in zip(parents, gains(scores, self.ranks, known, left), strict=True):
-            node.gains, node.counts = found, None
+        for first in range(0, len(parents), SOME):  # a few at a time need little memory
+            some = parents[first : first + SOME]
+            known = [node.counts for node in some if node.counts is not None]
+            left = [self._counts(node.left) for node in some]
+            for node, found in zip(some, gains(scores, self.ranks, known, left), strict=True):
+                node.gains, node.counts = found, None
 
     def _counts(self, index: int) -> NodeCounts:
         counts = self.nodes[index].counts
