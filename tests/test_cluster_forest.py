@@ -120,6 +120,20 @@ def test_trees_and_figures_are_those_of_the_local_grower(frame: pd.DataFrame) ->
     )
 
 
+def test_some_of_many_rows_are_judged(frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crank.cluster.forest.MOST_JUDGED", 200)
+    monkeypatch.setattr("crank.cluster.forest.MOST_DRAWS", 100)
+    models = [
+        crank.forest(in_parts(frame, parts, seed), FORMULA, n_trees=4)
+        for parts, seed in ((1, None), (3, 1))
+    ]
+    assert stored(models[0]) == stored(models[1])
+    assert 150 < models[0].ranker.n_oob < 250
+    trees = models[0].ranker.trees
+    assert isinstance(trees, ColumnTrees)
+    assert abs(trees.size[trees.nodes.roots].mean() - 100) < 20
+
+
 def test_rows_of_the_same_content_are_drawn_apart() -> None:
     frame = pd.DataFrame({"x": np.repeat([0.0, 1.0], 100), "y": np.tile([0.0, 1.0], 100)})
     frame["y"] += frame.x

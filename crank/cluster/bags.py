@@ -27,6 +27,9 @@ MOST_TIMES = 16
 VOTED = 2**14
 """Rows that trees vote for at a time."""
 
+JUDGED = 0xD1B54A32D192ED03
+"""Makes the hash by which rows are judged another one than those by which they are drawn."""
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -144,15 +147,21 @@ class Grower:
 
 @dataclass(frozen=True)
 class Voted:
-    """Votes of the trees so far for rows that their bags lack, and the number of these trees."""
+    """Votes of the trees so far for rows that their bags lack, and the number of these trees.
 
+    If there are very many rows, some of them are judged, by their hashes: ``rows``.
+    """
+
+    rows: NDArray[np.intp]
     votes: NDArray[np.int64]
     voters: NDArray[np.int32]
 
 
-def no_votes(part: Prepared) -> Voted:
-    """Begin."""
-    return Voted(np.zeros(part.n, dtype=np.int64), np.zeros(part.n, dtype=np.int32))
+def no_votes(part: Prepared, share: float) -> Voted:
+    """Begin; a share of the rows is judged."""
+    assert part.key is not None
+    rows = np.flatnonzero((mixed(part.key ^ np.uint64(JUDGED)) >> np.uint64(11)) / 2.0**53 < share)
+    return Voted(rows, np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int32))
 
 
 def add_votes(
@@ -166,14 +175,14 @@ def add_votes(
     assert part.key is not None
     votes, voters = so_far.votes.copy(), so_far.voters.copy()
     columns = np.arange(len(part.bins))[:, None]
-    for first in range(0, part.n, VOTED):
-        here = slice(first, first + VOTED)
+    for first in range(0, len(votes), VOTED):
+        here = so_far.rows[first : first + VOTED]
         X = np.ascontiguousarray(value[columns, part.bins[:, here]].T)
         for seed, tree in trees:
             absent = np.flatnonzero(drawing.draws(part.key[here], seed) == 0)
             votes[first + absent] += tree.votes(X, absent)
             voters[first + absent] += 1
-    return Voted(votes, voters)
+    return Voted(so_far.rows, votes, voters)
 
 
 @dataclass(frozen=True)
@@ -188,10 +197,11 @@ class OutOfBag:
 def out_of_bag(part: Prepared, voted: Voted, value: FloatArray, scale: float) -> OutOfBag:
     """Take the mean votes of one partition; ``value`` is the response of each level."""
     known = voted.voters > 0
+    rows = voted.rows[known]
     return OutOfBag(
-        value[part.level[known]],
+        value[part.level[rows]],
         voted.votes[known] / voted.voters[known],
-        None if part.weight is None else part.weight[known] * scale,
+        None if part.weight is None else part.weight[rows] * scale,
     )
 
 
