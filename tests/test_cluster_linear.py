@@ -65,8 +65,6 @@ def test_what_a_cluster_cannot_fit_is_refused(frame: pd.DataFrame) -> None:
     parts = dd.from_pandas(frame, npartitions=2)
     with pytest.raises(OptionError, match=r"penalty='cv'.*sample=100_000"):
         crank.linear(parts, "y ~ a", penalty="cv")
-    with pytest.raises(OptionError, match=r"monotone=.*sample=100_000"):
-        crank.linear(parts, "y ~ a", monotone={"a": "increasing"})
     with pytest.raises(OptionError, match="smooth terms cannot be fitted"):
         crank.linear(parts, "y ~ s(a)")
     with pytest.raises(OptionError, match="monotone= is not for Dask data frames as a whole"):

@@ -378,15 +378,10 @@ def fit_linear(
 
 
 def refuse_options(options: LinearOptions) -> None:
-    """Refuse penalties whose choice takes many fits, and steps that are not Newton's."""
+    """Refuse penalties whose choice takes many fits."""
     if isinstance(options.penalty, str) or options.l1_ratio:
         raise OptionError(
             f"penalty={options.penalty!r}, l1_ratio={options.l1_ratio:g} cannot be used with a "
             "Dask data frame. Allowed: a number as the penalty and l1_ratio=0; or choose the "
             "penalty on a sample first, sample=100_000."
-        )
-    if options.monotone:
-        raise OptionError(
-            f"monotone={dict(options.monotone)!r} cannot be used by linear rankers on a Dask data "
-            "frame. Leave it out, or fit a sample: sample=100_000."
         )
