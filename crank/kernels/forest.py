@@ -88,7 +88,7 @@ def _drawn(stream: Stream, rows: Ints, weight: Floats) -> int:
 
 @dataclass(frozen=True)
 class _Facts:
-    """What is known of a node that is searched; see `crank.kernels.cuts.ScoredLevel`."""
+    """What is known of a node that is searched; see `crank.kernels.cuts.ScoredLayer`."""
 
     total: float
     centre: float
