@@ -25,6 +25,7 @@ from crank.formula.natural import bspline_pieces, natural_pieces
 from crank.formula.smooths import evaluate, smooth
 from crank.frames.table import Table
 from crank.kernels.links import LINKS
+from crank.page.terms import shown_effects
 from crank.ranks import rank
 from tests.narrowing import number
 
@@ -562,6 +563,24 @@ def test_page_of_curves() -> None:
         crank.additive(sample(100), "y ~ poly(x, 2)").plot_effects()
     by_number = crank.additive(sample(100), "y ~ s(x, by=z)", smoothing=0.01)
     assert by_number.plot_effects(figure=Figure()).axes[0].get_title() == "times z"
+
+
+def test_curves_by_a_category_that_comes_first() -> None:
+    """A pair is named in the order of the columns, so a category may stand before its curve."""
+    from matplotlib.figure import Figure
+
+    first, second = (
+        crank.additive(sample(200), f"y ~ {term}", smoothing=0.01)
+        for term in ("g:s(z, df=3)", "s(z, df=3):g")
+    )
+    effects = [m.effects().drop(columns="term") for m in (first, second)]
+    pd.testing.assert_frame_equal(*effects, rtol=1e-6)
+    drawn = first.plot_effects(figure=Figure()).axes[0]
+    assert drawn.get_xlabel() == "z"
+    legend = drawn.get_legend()
+    assert legend is not None
+    assert legend.get_title().get_text() == "g"
+    assert [one["term"] for one in shown_effects(first)] == ["g:s(z, df=3)"]
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,9 +31,8 @@ class Effect:
     Attributes
     ----------
     part : AdditiveTerm
-    names : tuple of str
-        The expressions, or the category, that it is a function of; for a curve by another column
-        the expression and that column.
+    factors : tuple of Factor
+        What it is a function of; of a curve by another column, the curve first.
     x : ndarray or tuple
         Values of the first; the levels of a category.
     by : ndarray or tuple or None
@@ -43,11 +42,16 @@ class Effect:
     """
 
     part: AdditiveTerm
-    names: tuple[str, ...]
+    factors: tuple[Factor, ...]
     x: Floats | tuple[object, ...]
     by: Floats | tuple[object, ...] | None
     value: Floats
     se: Floats
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The expressions, or categories, that it is a function of."""
+        return tuple(_shown(factor) for factor in self.factors)
 
 
 def effect_table(model: AdditiveRecord, term: str | None, alpha: float) -> pd.DataFrame:
@@ -92,7 +96,7 @@ def effects(model: AdditiveRecord, term: str | None = None) -> list[Effect]:
 def effect(model: AdditiveRecord, part: AdditiveTerm) -> Effect | None:
     """Compute the effect of a term; None if it cannot be drawn over one or two columns."""
     block = model.design.blocks[model.parts.index(part)]
-    factors = [model.design.factors[i] for i in block.factors]
+    factors = tuple(model.design.factors[i] for i in block.factors)
     if len(factors) > 2 or (len(factors) == 2 and part.shape not in ("curves", "surface")):
         return None
     sides = [
@@ -101,7 +105,6 @@ def effect(model: AdditiveRecord, part: AdditiveTerm) -> Effect | None:
     if any(side is None for side in sides):
         return None
     (x, first), *rest = [side for side in sides if side is not None]
-    names = tuple(_shown(factor) for factor in factors)
     columns, by = first, None
     if rest:
         by, second = rest[0]
@@ -116,7 +119,10 @@ def effect(model: AdditiveRecord, part: AdditiveTerm) -> Effect | None:
     spread = model.ranker.uncertainty[part.columns, part.columns][np.ix_(known, known)]
     variance = np.einsum("ni,ij,nj->n", used, spread, used)
     se = np.sqrt(np.maximum(variance, 0.0))
-    return Effect(part, names, x, by, value.reshape(shape), se.reshape(shape))
+    value, se = value.reshape(shape), se.reshape(shape)
+    if by is not None and isinstance(x, tuple):  # a category, and then a curve for each level
+        return Effect(part, factors[::-1], by, x, value.T, se.T)
+    return Effect(part, factors, x, by, value, se)
 
 
 def _values(

@@ -190,8 +190,7 @@ def _surface(ax: Axes, model: AdditiveRecord, one: Effect) -> None:
 
 
 def _rug(ax: Axes, model: AdditiveRecord, one: Effect, side: int) -> None:
-    block = model.design.blocks[model.parts.index(one.part)]
-    rug = model.ranker.rugs[model.design.factors[block.factors[side]].name]
+    rug = model.ranker.rugs[one.factors[side].name]
     style: dict[str, Any] = {"color": MUTED, "ms": 4, "mew": 0.5, "clip_on": True}
     if side == 0:
         ax.plot(rug, np.full(len(rug), 0.015), "|", transform=ax.get_xaxis_transform(), **style)
