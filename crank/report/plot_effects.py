@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PANEL = (2.9, 2.3)
 """Width and height of a panel, in inches."""
+STYLES = ("-", "--", ":")
+"""Of lines, when there are more of them than colours."""
 
 
 def plot_effects(
@@ -153,10 +155,14 @@ def _curves(ax: Axes, one: Effect) -> None:
         ax.set_title(f"times {one.names[1]}", fontsize="small", color=MUTED)
         return
     for k, level in enumerate(one.by):
-        colour, label = CYCLE[k % len(CYCLE)], shortened(str(level), 14)
-        ax.plot(x, one.value[:, k], color=colour, lw=1.6, label=label)
+        colour, style = CYCLE[k % len(CYCLE)], STYLES[k // len(CYCLE) % len(STYLES)]
+        label = shortened(str(level), 14)
+        ax.plot(x, one.value[:, k], style, color=colour, lw=1.6, label=label)
     title = shortened(one.names[1], 18)
-    ax.legend(title=title, fontsize="x-small", title_fontsize="x-small", frameon=False)
+    ax.legend(
+        title=title, fontsize="x-small", title_fontsize="x-small", labelspacing=0.2, frameon=False,
+        ncols=1 + len(one.by) // 5, handlelength=1.4, columnspacing=0.8,
+    )  # fmt: skip
 
 
 def _levels(ax: Axes, one: Effect, reach: float) -> None:
