@@ -93,7 +93,7 @@ def test_fit_takes_learners_with_their_parameters(
 
 def test_summary_prints_the_summary(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["summary", "m.json"]) == 0
-    assert capsys.readouterr().out == str(crank.load("m.json").summary())
+    assert capsys.readouterr().out == f"{crank.load('m.json').summary()}\n"
 
 
 def test_evaluate_prints_the_figures(

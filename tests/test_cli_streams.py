@@ -126,7 +126,7 @@ def test_model_files_are_known_by_their_content(
 def test_an_early_interrupt_exits_as_documented(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted() -> None:
+    def interrupted(words: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "parser", interrupted)
