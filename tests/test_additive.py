@@ -573,8 +573,8 @@ def test_curves_by_a_category_that_comes_first() -> None:
         crank.additive(sample(200), f"y ~ {term}", smoothing=0.01)
         for term in ("g:s(z, df=3)", "s(z, df=3):g")
     )
-    effects = [m.effects().drop(columns="term") for m in (first, second)]
-    pd.testing.assert_frame_equal(*effects, rtol=1e-6)
+    one, other = (m.effects().drop(columns="term") for m in (first, second))
+    pd.testing.assert_frame_equal(one, other, rtol=1e-6)
     drawn = first.plot_effects(figure=Figure()).axes[0]
     assert drawn.get_xlabel() == "z"
     legend = drawn.get_legend()
