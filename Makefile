@@ -26,11 +26,11 @@ demo: $(VENV)/.demo-ready
 test: export OPENBLAS_NUM_THREADS = 1
 test: export OMP_NUM_THREADS = 1
 # what compiles comes first, untraced and file by file: a tracer doubles the time that numba takes,
-# and two processes in one file would compile the same
+# and two processes in one file would compile the same; then groups of tests that share what is dear
 COMPILED := tests/test_kernels_*.py tests/test_linear.py tests/test_million_rows.py
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m compiled $(COMPILED)
-	$(BIN)/python -m pytest -n $(JOBS) $(if $(COVERAGE),--cov=crank) -m "not compiled" tests crank
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(if $(COVERAGE),--cov=crank) -m "not compiled" tests crank
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

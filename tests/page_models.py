@@ -1,5 +1,6 @@
 """Models of every kind, and rows with missing and unseen values, for the tests of pages."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,9 @@ def with_gaps(frame: pd.DataFrame) -> pd.DataFrame:
     return gaps
 
 
+@cache
 def models() -> dict[str, RankingModel]:
-    """Fit a small model of every kind, with formulas that use what formulas offer."""
+    """Fit a small model of every kind, once, with formulas that use what formulas offer."""
     full = sample()
     gaps = with_gaps(full)
     quick: dict[str, Any] = {"cv": 3}

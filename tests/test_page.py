@@ -21,6 +21,7 @@ from crank.page.terms import shown_effects
 from crank.page.writing import LARGEST, asset, embedded, page_text
 from tests.page_models import MARK, REFUSES_MISSING, in_python, models, probes, sample, with_gaps
 
+pytestmark = pytest.mark.xdist_group("pages")
 NODE = shutil.which("node")
 
 

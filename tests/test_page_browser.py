@@ -23,7 +23,11 @@ ABSENT = [
     if not there
 ]
 missing = f"not installed: {', '.join(ABSENT)} (Debian: chromium, chromium-driver)"
-pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(bool(ABSENT), reason=missing)]
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(bool(ABSENT), reason=missing),
+    pytest.mark.xdist_group("pages"),
+]
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),

@@ -23,7 +23,7 @@ from sklearn.linear_model import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -37,7 +37,6 @@ from crank.plugins.sklearn import EstimatorRule, SklearnLearner, takes_nan, weig
 from crank.plugins.sklearn_trees import double_threshold
 from crank.plugins.trees import TreesRule
 from crank.ranks import rank
-from crank.testing import check_learner
 
 SCALED = make_pipeline(StandardScaler(), LogisticRegression())
 IMPUTED = make_pipeline(SimpleImputer(), LogisticRegression())
@@ -60,22 +59,6 @@ def fit(
 ) -> Any:
     weight = np.ones(len(X)) if weight is None else weight
     return SklearnLearner(estimator).fit(X, label, weight, rng=np.random.default_rng(seed))
-
-
-@pytest.mark.no_cover
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        make_pipeline(StandardScaler(), RidgeClassifier()),
-        GaussianNB(),
-        DecisionTreeClassifier(max_depth=3),
-        RandomForestClassifier(3),
-        KNeighborsClassifier(1),
-    ],
-    ids=lambda e: type(e).__name__,
-)
-def test_classifiers_of_every_kind_keep_the_contract(estimator: Pipeline) -> None:
-    check_learner(SklearnLearner(estimator))
 
 
 @pytest.mark.parametrize(
