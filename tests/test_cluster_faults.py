@@ -11,10 +11,10 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -223,7 +223,7 @@ def test_an_interrupt_cancels_the_tasks(client: Any, monkeypatch: pytest.MonkeyP
     for _ in range(600):  # workers say when they have let go
         if not any(client.has_what().values()):
             return
-        time.sleep(0.1)
+        Event().wait(0.1)
     pytest.fail(f"workers keep {client.has_what()}")
 
 
