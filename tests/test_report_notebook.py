@@ -80,7 +80,7 @@ PUBLIC = ["crank", "crank.datasets", "crank.metrics", "crank.monitor", "crank.pl
 PUBLIC += ["crank.report.plots", "crank.serve", "crank.testing", "crank.judging.diagnose"]
 OWN = (FunctionType, MethodType)
 PASSED_ON = {"update", "set_params"}
-"""R's update takes the arguments of whatever made the model; the other is scikit-learn's."""
+"""The first names them by a `TypedDict`, see test_models_updating; the other is scikit-learn's."""
 
 
 @pytest.mark.parametrize("module", PUBLIC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from crank.checks import one_of
 from crank.frames.partitioned import is_dask
 from crank.frames.table import Table
 from crank.growing.matrix import FloatArray
+from crank.models.arguments import Arguments
 from crank.models.drawing import DrawnModel
 from crank.models.shipping import ShippedModel
+from crank.models.updating import shows_arguments, update
 from crank.records.base import DesignedRecord, ModelRecord, Unknown
 from crank.records.kinds import page_writer, reader
 
@@ -70,7 +72,8 @@ class RankingModel(DrawnModel, ShippedModel):
             return lazy_values(self, data, type, unknown)
         return self.values(Table.read(data), type, unknown)
 
-    def update(self, data: Any, formula: str | None = None, **changes: Any) -> Self:
+    @shows_arguments
+    def update(self, data: Any, formula: str | None = None, **changes: Unpack[Arguments]) -> Self:
         """Fit again, with the arguments of this model's call except those that are changed.
 
         Parameters
@@ -96,8 +99,6 @@ class RankingModel(DrawnModel, ShippedModel):
         >>> print(m.update(train.frame, ". + I(x ** 2)", max_depth=2).call)
         crank.fit(data, 'y ~ x + I(x ** 2)', criterion='kendall', max_depth=2, prune=None)
         """
-        from crank.models.updating import update
-
         model: Self = update(self, data, formula, changes)
         return model
 
