@@ -115,6 +115,13 @@ class Criterion:
         node, so that the gains of a tree's splits add up to a figure of the whole tree.
     contract : int
         Version of the contract that it was written for.
+
+    Examples
+    --------
+    >>> import crank
+    >>> found = crank.criteria.get_criterion("kendall")
+    >>> found.figure.name, found.objective, found.leaf_order, found.additive
+    ('kendall', 'sum', 'oriented', True)
     """
 
     name: str

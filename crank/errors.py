@@ -21,7 +21,17 @@ __all__ = [
 
 
 class CrankError(Exception):
-    """Base of every error that crank raises on purpose."""
+    """Base of every error that crank raises on purpose.
+
+    Examples
+    --------
+    >>> import crank
+    >>> try:
+    ...     crank.fit({"x": [1.0, 2.0], "y": [1.0, 2.0]}, "y ~ z")
+    ... except CrankError as error:
+    ...     print(type(error).__name__)
+    DataError
+    """
 
 
 class DataError(CrankError, ValueError):

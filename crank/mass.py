@@ -22,6 +22,14 @@ class LocalMass:
     weight : ndarray, optional
         Weight of each row of the layer, if it differs from node to node: a row that stands for
         all rows of one y has as many in each node. ``ranks`` must be weighted and not tied then.
+
+    Examples
+    --------
+    >>> from crank.ranks import rank
+    >>> root = Layer(np.arange(3, dtype=np.int32), np.array([0, 3]))
+    >>> mass = LocalMass(rank(np.array([5.0, 7.0, 7.0])), root)
+    >>> mass.below.tolist()
+    [0.0, 1.0, 1.0]
     """
 
     def __init__(

@@ -48,6 +48,12 @@ class Ranks:
         Whether every case weight is 1.
     unit : float
         What a weight of 1 was in the data.
+
+    Examples
+    --------
+    >>> ranks = rank(np.array([3.0, 1.0, 3.0]))
+    >>> ranks.y.tolist(), ranks.n_distinct, ranks.tied, ranks.quantile.round(2).tolist()
+    ([1.0, 3.0, 3.0], 2, True, [0.17, 0.67, 0.67])
     """
 
     row: NDArray[np.intp]

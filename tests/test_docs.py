@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,18 @@ def test_the_reference_shows_every_public_name() -> None:
 def test_the_reference_shows_public_modules_whole(module: Any) -> None:
     assert module in SHOWN
     assert found(module).__all__
+
+
+def test_the_reference_shows_an_example_of_everything_that_is_called() -> None:
+    things = {path: found(path) for path in SHOWN}
+    for module in [thing for thing in things.values() if inspect.ismodule(thing)]:
+        own = {f"{module.__name__}.{name}": getattr(module, name) for name in module.__all__}
+        things |= {path: thing for path, thing in own.items() if callable(thing)}
+    silent = {path for path, thing in things.items() if ">>>" not in (thing.__doc__ or "")}
+    silent -= {path for path in silent if inspect.ismodule(things[path])}
+    errors = {f"crank.errors.{name}" for name in crank.errors.__all__}  # but for their base
+    aliases = {"crank.plugins.base.Levels", "crank.plugins.base.NotExportableError"}
+    assert silent <= errors - {"crank.errors.CrankError"} | aliases
 
 
 def test_the_reference_shows_every_error() -> None:

@@ -47,6 +47,15 @@ class Distilled:
         data has no y.
     n : int
         Rows.
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+    >>> short = crank.distill(m, test.frame, max_leaves=3)
+    >>> round(short.fidelity.estimate, 3), round(short.price.estimate, 3), short.n
+    (0.934, 0.045, 2000)
     """
 
     model: TreeModel | LinearModel

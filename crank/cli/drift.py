@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     from crank.datafiles import column_names, expected_columns, open_source
     from crank.design.spec import Variable
     from crank.models.loading import load
-    from crank.monitor.drift import drift, save_plot
+    from crank.monitor.changes import drift, save_plot
 
     model = load(arguments.model)
     there = column_names(arguments.data, delimiter=arguments.delimiter)

@@ -29,6 +29,12 @@ class TrainingMatrix:
     shared : dict
         What learners have prepared from the matrix, by name: fits on other rows of the same
         matrix, such as the folds of a cross-validation, need not prepare it again.
+
+    Examples
+    --------
+    >>> matrix = TrainingMatrix(np.array([[1.5, 0.0], [2.5, 1.0]]), levels=(0, 2))
+    >>> matrix.has_categories
+    True
     """
 
     X: FloatArray

@@ -35,6 +35,11 @@ class Coefficient(NamedTuple):
         For columns of mean 0 and standard deviation 1.
     original : float
         The estimate in the units of the column.
+
+    Examples
+    --------
+    >>> Coefficient("age", estimate=-0.4, std_error=0.1, original=-0.03).term
+    'age'
     """
 
     term: str
@@ -44,7 +49,25 @@ class Coefficient(NamedTuple):
 
 
 class SplitRule(ABC):
-    """What a learner returns for one node: a decision value for any row."""
+    """What a learner returns for one node: a decision value for any row.
+
+    Examples
+    --------
+    >>> class Taller(SplitRule):
+    ...     def __init__(self, than):
+    ...         self.than = than
+    ...     def decision(self, X):
+    ...         return X[:, 0] - self.than
+    ...     def to_dict(self):
+    ...         return {"kind": "taller", "than": self.than}
+    ...     @classmethod
+    ...     def from_dict(cls, stored):
+    ...         return cls(stored["than"])
+    ...     def describe(self, names):
+    ...         return f"{names[0]} > {self.than}"
+    >>> Taller(170.0).decision(np.array([[180.0], [165.0]])).tolist()
+    [10.0, -5.0]
+    """
 
     @abstractmethod
     def decision(self, X: FloatArray) -> NDArray[np.float64]:
@@ -189,6 +212,13 @@ class Split:
     """A learner's rule, oriented and cut by the grower.
 
     Rows with ``sign * decision > sign * cut`` go left, the high side.
+
+    Examples
+    --------
+    >>> from crank.plugins.stump import StumpRule
+    >>> split = Split(StumpRule(0, threshold=2.5))
+    >>> split.goes_left(np.array([[1.0], [3.0], [np.nan]])).tolist()
+    [False, True, False]
     """
 
     rule: SplitRule

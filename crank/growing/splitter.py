@@ -32,6 +32,16 @@ class LayerTask:
         ``rng(k)`` is the random generator of the k-th node of the layer.
     numbers : sequence of int
         How people call the nodes: 1 for the root, 2k and 2k + 1 for the children of k.
+
+    Examples
+    --------
+    >>> from crank.ranks import rank
+    >>> ranks = rank(np.array([3.0, 1.0, 2.0]))
+    >>> root = Layer(np.arange(3, dtype=np.int32), np.array([0, 3]))
+    >>> score = np.array([-2.0, 0.0, 2.0])
+    >>> task = LayerTask(root, score, ranks, "sum", 1, np.random.default_rng, numbers=[1])
+    >>> task.called(0), task.layer.sizes.tolist()
+    ('node 1', [3])
     """
 
     layer: Layer
@@ -49,14 +59,29 @@ class LayerTask:
 
 @dataclass(frozen=True)
 class LayerSplits:
-    """What became of the nodes of a layer: a split or None each, and the side of each row."""
+    """What became of the nodes of a layer: a split or None each, and the side of each row.
+
+    Examples
+    --------
+    >>> answer = LayerSplits([None], left=np.zeros(3, dtype=bool))  # one node, a leaf
+    >>> answer.splits
+    [None]
+    """
 
     splits: list[Split | None]
     left: NDArray[np.bool_]
 
 
 class Splitter(ABC):
-    """A learner bound to the training matrix of one tree."""
+    """A learner bound to the training matrix of one tree.
+
+    Examples
+    --------
+    >>> class Never(Splitter):
+    ...     def split(self, task):
+    ...         nothing = np.zeros(len(task.score), dtype=bool)
+    ...         return LayerSplits([None] * len(task.layer.sizes), left=nothing)
+    """
 
     @abstractmethod
     def split(self, task: LayerTask) -> LayerSplits:

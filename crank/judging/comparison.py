@@ -34,6 +34,18 @@ class ModelComparison:
     tests : DataFrame
         Columns model_1, model_2, difference, se, z, pvalue, ci_low, ci_high and, for more than
         two models, pvalue_adjusted (Holm).
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+    >>> deeper = m.update(train.frame, max_depth=3)
+    >>> found = crank.compare({"two": m, "three": deeper}, data=test.frame)
+    >>> found.estimates[["model", "estimate"]].round(3)
+       model  estimate
+    0  three     0.938
+    1    two     0.877
     """
 
     metric: str

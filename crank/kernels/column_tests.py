@@ -17,7 +17,13 @@ MOST_LEVELS = 2**16
 
 
 class ColumnTest(NamedTuple):
-    """A test on one column, see `crank.plugins.stump.StumpRule` for what the fields mean."""
+    """A test on one column, see `crank.plugins.stump.StumpRule` for what the fields mean.
+
+    Examples
+    --------
+    >>> ColumnTest(column=0, threshold=2.5, above=True, levels=None, missing_left=False).threshold
+    2.5
+    """
 
     column: int
     threshold: float | None

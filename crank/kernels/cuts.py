@@ -34,6 +34,12 @@ class Layer:
         Node k owns ``position[bounds[k]:bounds[k + 1]]``; no node is empty.
     n_from_left : int
         The left children of the layer above come first: this many rows are theirs.
+
+    Examples
+    --------
+    >>> layer = Layer(np.array([0, 2, 1, 3], dtype=np.int32), np.array([0, 2, 4]))
+    >>> layer.sizes.tolist(), layer.within.tolist()
+    ([2, 2], [0, 1, 0, 1])
     """
 
     position: NDArray[np.int32]

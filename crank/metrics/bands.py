@@ -39,6 +39,13 @@ class ProfileBand:
     auc, se, low, high : ndarray of float64, shape (m,)
     level : float
         Confidence level of each interval.
+
+    Examples
+    --------
+    >>> y = [1, 2, 3, 4, 5, 6, 7, 8]
+    >>> band = profile_band(y, [1, 2, 4, 3, 7, 5, 8, 6])
+    >>> bool((band.low <= band.auc).all()), band.level
+    (True, 0.95)
     """
 
     threshold: NDArray[Any]
@@ -75,6 +82,13 @@ class IrocBand:
         Bootstrap samples drawn.
     level : float
         Confidence level of each interval.
+
+    Examples
+    --------
+    >>> y = [1, 2, 3, 4, 5, 6, 7, 8]
+    >>> band = iroc_band(y, [1, 2, 4, 3, 7, 5, 8, 6], grid=4, n_boot=20)
+    >>> band.alpha.tolist(), band.n_boot
+    ([0.0, 0.0, 0.25, 0.5, 0.75, 1.0], 20)
     """
 
     alpha: FloatArray

@@ -42,6 +42,12 @@ class Concordance:
     figure : Figure
         Which one; `metric` and `weighting` name it.
     alpha : float
+
+    Examples
+    --------
+    >>> found = concordance([1, 2, 3, 4, 5, 6, 7, 8], [1, 2, 4, 3, 7, 5, 8, 6], metric="kendall")
+    >>> round(found.estimate, 4), found.n, found.metric
+    (0.8571, 8, 'kendall')
     """
 
     estimate: float
@@ -91,6 +97,13 @@ class Comparison:
     figure : Figure
         Which one; `metric` and `weighting` name it.
     alpha : float
+
+    Examples
+    --------
+    >>> y = [1, 2, 3, 4, 5, 6, 7, 8]
+    >>> found = compare(y, [1, 2, 4, 3, 7, 5, 8, 6], [2, 1, 4, 3, 7, 5, 8, 6], metric="kendall")
+    >>> round(found.difference, 4), found.pvalue > 0.05
+    (0.0357, True)
     """
 
     difference: float

@@ -34,6 +34,12 @@ class AucProfile:
         The two weightings, each adding up to 1: their means of `auc` are the two IAUCs.
     quantile : ndarray of float64, shape (m,)
         Where the threshold lies in y's distribution: weight below plus half of the weight at it.
+
+    Examples
+    --------
+    >>> profile = auc_profile([1, 2, 3, 4], [3, 1, 2, 4])
+    >>> profile.threshold.tolist(), profile.auc.tolist()
+    ([2, 3], [0.5, 1.0])
     """
 
     threshold: NDArray[Any]

@@ -45,6 +45,12 @@ class IrocCurve:
     grid : int or None
         The number of steps of α at which the curve was evaluated; None if it goes through every
         vertex.
+
+    Examples
+    --------
+    >>> curve = iroc_curve([1, 2, 3, 4], [3, 1, 2, 4])
+    >>> curve.alpha.tolist(), curve.iroc.tolist(), curve.iauc
+    ([0.0, 0.0, 0.5, 1.0, 1.0], [0.0, 0.75, 0.75, 0.75, 1.0], 0.75)
     """
 
     alpha: FloatArray

@@ -27,6 +27,15 @@ class MetricScorer:
     ----------
     name : str
         One of `scorer_names`.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> import crank
+    >>> data = crank.datasets.regression(90, p=5, random_state=0)
+    >>> tree = crank.RankingTree(max_depth=2)
+    >>> cross_val_score(tree, data.X, data.y, scoring=get_scorer("kendall"), cv=3).shape
+    (3,)
     """
 
     name: str

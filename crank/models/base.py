@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from crank.checks import one_of
 from crank.frames.partitioned import is_dask
 from crank.frames.table import Table
-from crank.growing.matrix import FloatArray
 from crank.models.arguments import Arguments
 from crank.models.drawing import DrawnModel
 from crank.models.shipping import ShippedModel
 from crank.models.updating import shows_arguments, update
-from crank.records.base import DesignedRecord, ModelRecord, Unknown
+from crank.records.base import ModelRecord, Unknown
 from crank.records.kinds import page_writer, reader
 
 if TYPE_CHECKING:
@@ -34,7 +33,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RankingModel(DrawnModel, ShippedModel):
-    """A fitted ranking model of any kind; never changed once it is made."""
+    """A fitted ranking model of any kind; never changed once it is made.
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+    >>> isinstance(m, crank.RankingModel), m.kind, m.predictions[:2]
+    (True, 'tree', ('score', 'leaf'))
+    """
 
     def predict(self, data: Any, type: str = "score", *, unknown: Unknown = "error") -> Any:
         """Rank new data.
@@ -383,13 +391,3 @@ class RankingModel(DrawnModel, ShippedModel):
     def __repr__(self) -> str:
         about: str = reader(self.kind, "report").headline(self)
         return f"<{type(self).__name__} {self.formula!r}: {about}, n = {self.training.n}>"
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class DesignedModel(RankingModel, DesignedRecord):
-    """A model with one design matrix."""
-
-    def design_matrix(self, data: Any, *, unknown: Unknown = "error") -> FloatArray:
-        """Build the design of new data, as it was built in training."""
-        one_of("unknown", unknown, ("error", "missing"))
-        return self.matrix(Table.read(data), unknown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crank.models.base import DesignedModel
+from crank.models.designed import DesignedModel
 from crank.rankers.booster import BoosterRanker
 from crank.records.booster import BoosterRecord
 

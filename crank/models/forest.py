@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crank.checks import whole
 from crank.errors import DataError, OptionError
 from crank.frames.table import Table
-from crank.models.base import DesignedModel
+from crank.models.designed import DesignedModel
 from crank.rankers.forest import ForestRanker
 from crank.records.base import Unknown
 from crank.records.forest import ForestRecord

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crank.errors import DataError, OptionError
 from crank.kernels.links import LINKS
-from crank.models.base import DesignedModel
+from crank.models.designed import DesignedModel
 from crank.rankers.linear import LinearRanker
 from crank.records.base import Unknown
 from crank.records.linear import LinearRecord

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crank.checks import check_alpha, whole
 from crank.errors import DataError, OptionError
-from crank.models.base import DesignedModel
+from crank.models.designed import DesignedModel
 from crank.rankers.tree import TreeRanker
 from crank.records.base import Unknown
 from crank.records.tree import TreeRecord

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from crank.monitor.drift import Drift, drift
+from crank.monitor.changes import Drift, drift
 
 __all__ = ["Drift", "drift"]

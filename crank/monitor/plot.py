@@ -12,7 +12,7 @@ from crank.report.plot_style import ACCENT, MUTED, SECOND, axes, shortened, unfr
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from crank.monitor.drift import Drift
+    from crank.monitor.changes import Drift
 
 COLOURS = {"none": MUTED, "moderate": "#b08a00", "large": "#b2182b"}
 
@@ -48,7 +48,7 @@ def plot_drift(drift: Drift, name: str | None = None, *, ax: Axes | None = None)
 
 
 def _indices(drift: Drift, ax: Axes) -> None:
-    from crank.monitor.drift import LARGE, MODERATE
+    from crank.monitor.changes import LARGE, MODERATE
 
     table = drift.table.iloc[::-1]
     at = np.arange(len(table))

@@ -47,6 +47,21 @@ class SplitLearner(Parameters, ABC):
 
     Whatever its code raises reaches the user as a `crank.errors.PluginError` that names the
     learner and its distribution; errors of `crank.errors` pass as they are.
+
+    Examples
+    --------
+    >>> from crank.plugins.stump import StumpRule
+    >>> class MeanCut(SplitLearner):
+    ...     description = "cuts the first column at its weighted mean"
+    ...     rule = StumpRule
+    ...     def fit(self, X, label, weight, *, rng):
+    ...         cut = float(np.average(X[:, 0], weights=weight))
+    ...         return StumpRule(0, cut, above=bool(np.sum(weight * label * (X[:, 0] - cut)) > 0))
+    >>> import crank
+    >>> data = crank.datasets.regression(60, p=5, random_state=0)
+    >>> m = crank.fit(data.frame, "y ~ x1", learner=MeanCut(), max_depth=1, prune=None)
+    >>> m.tree.n_leaves
+    2
     """
 
     contract: ClassVar[int] = 1

@@ -46,6 +46,13 @@ class LinearRule(StandardisedRule):
     bias : float
     errors : ndarray of float64, optional
         Standard errors of the coefficients, where the learner estimates them.
+
+    Examples
+    --------
+    >>> one, ten = np.array([1.0]), np.array([10.0])
+    >>> rule = LinearRule(np.array([0]), coef=one, centre=ten, scale=one, bias=0.5)
+    >>> rule.decision(np.array([[12.0], [np.nan]])).tolist()
+    [2.5, 0.5]
     """
 
     columns: NDArray[np.intp]

@@ -45,6 +45,12 @@ class StumpRule(SplitRule):
         not there in training and follows the missing values.
     missing_left : bool
         Side of a missing value.
+
+    Examples
+    --------
+    >>> rule = StumpRule(0, threshold=2.5, missing_left=True)
+    >>> rule.describe(["age"]), rule.decision(np.array([[3.0], [np.nan]])).tolist()
+    ('age > 2.5 or missing', [0.5, 1.0])
     """
 
     column: int

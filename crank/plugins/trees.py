@@ -33,6 +33,15 @@ class TreesRule(SplitRule):
         level where it goes; levels that it does not know go where missing values go.
     share : dict
         Credit of each column.
+
+    Examples
+    --------
+    >>> import crank
+    >>> data = crank.datasets.regression(60, p=5, random_state=0)
+    >>> m = crank.fit(data.frame, "y ~ x1 + x2", learner="tree", max_depth=1, prune=None)
+    >>> rule = m.tree.nodes[0].split.rule
+    >>> type(rule).__name__, rule.decision(m.design_matrix(data.frame)).shape
+    ('TreesRule', (60,))
     """
 
     nodes: NodeTable

@@ -118,6 +118,11 @@ class ColumnCounts:
         Values that are absent; levels that training did not have.
     below, above : int
         Numbers outside of the range of training.
+
+    Examples
+    --------
+    >>> ColumnCounts(missing=2) + ColumnCounts(missing=1, above=4)
+    ColumnCounts(missing=3, unknown=0, below=0, above=4)
     """
 
     missing: int = 0
@@ -139,6 +144,12 @@ class InputReport:
     n : int
         Rows.
     columns : dict of ColumnCounts
+
+    Examples
+    --------
+    >>> print(InputReport(50, {"age": ColumnCounts(missing=2, above=1)}))
+    column  missing  unknown    below    above   (of 50 rows)
+    age           2        0        0        1
     """
 
     n: int

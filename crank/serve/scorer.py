@@ -38,6 +38,16 @@ class RowScores:
         NaN (a leaf: -1) for a bad row.
     errors : dict of int to str
         What is wrong with each bad row, by its number from 0.
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+    >>> scorer = Scorer(m.to_onnx(), on_error="row")
+    >>> found = scorer.rows([{"x": 0.2}, {"x": float("inf")}])
+    >>> found.values.tolist(), list(found.errors)
+    ([1.0, nan], [1])
     """
 
     values: NDArray[Any]

@@ -21,6 +21,11 @@ class Finding:
         What to do about it.
     also : tuple of str
         Other checks that failed of the same cause.
+
+    Examples
+    --------
+    >>> print(Finding("pure", "fit changed X.", "Copy it first."))
+    pure: fit changed X. Copy it first.
     """
 
     check: str
@@ -49,6 +54,12 @@ class Report:
         One for each cause.
     expected : tuple of Finding
         Failures that were expected.
+
+    Examples
+    --------
+    >>> report = Report("Mine", passed=("pure",), skipped=(), failures=())
+    >>> report.ok
+    True
     """
 
     learner: str
@@ -74,7 +85,15 @@ class Report:
 
 
 class LearnerCheckError(CrankError, AssertionError):
-    """A learner breaks the contract; ``report`` holds the details."""
+    """A learner breaks the contract; ``report`` holds the details.
+
+    Examples
+    --------
+    >>> finding = Finding("pure", "fit changed X.", "Copy it first.")
+    >>> error = LearnerCheckError(Report("Mine", passed=(), skipped=(), failures=(finding,)))
+    >>> error.report.failures[0].check
+    'pure'
+    """
 
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))
@@ -82,7 +101,15 @@ class LearnerCheckError(CrankError, AssertionError):
 
 
 class CriterionCheckError(CrankError, AssertionError):
-    """A criterion breaks the contract; ``report`` holds the details."""
+    """A criterion breaks the contract; ``report`` holds the details.
+
+    Examples
+    --------
+    >>> finding = Finding("order", "scores do not rise with y.", "Turn their sign.")
+    >>> error = CriterionCheckError(Report("mine", passed=(), skipped=(), failures=(finding,)))
+    >>> error.report.ok
+    False
+    """
 
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))

@@ -115,7 +115,15 @@ def learner_checks(
 
 @dataclass(frozen=True)
 class LearnerCheck:
-    """One check of one learner; `learner_checks` makes them."""
+    """One check of one learner; `learner_checks` makes them.
+
+    Examples
+    --------
+    >>> from crank.plugins.stump import Stump
+    >>> first = learner_checks(Stump())[0]
+    >>> str(first) == first.check.name
+    True
+    """
 
     learner: SplitLearner
     check: Check

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crank.formula import learn_design, learn_response, parse_formula
 from crank.frames.table import Table
 from crank.growing.matrix import FloatArray
-from crank.models.base import DesignedModel
+from crank.models.designed import DesignedModel
 from crank.rankers.base import Ranker
 from crank.records.kinds import Kind
 from crank.records.provenance import TrainingInfo

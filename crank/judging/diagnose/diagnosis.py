@@ -57,6 +57,17 @@ class Diagnosis:
     response : str
     n, folds : int
     margin, alpha : float
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+    >>> found = m.diagnose(test.frame, cv=2)
+    >>> found.one_order_serves, found.folds
+    (False, 2)
+    >>> print(found.verdict.partition(".")[0])
+    No single order serves all thresholds
     """
 
     table: pd.DataFrame

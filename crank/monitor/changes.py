@@ -45,6 +45,15 @@ class Drift:
     n, n_unscored : int
         Rows, and those that could not be scored.
     alpha : float
+
+    Examples
+    --------
+    >>> import crank
+    >>> train, test = crank.datasets.paper_sample()
+    >>> m = crank.fit(train.frame, "y ~ x", criterion="kendall", max_depth=2, prune=None)
+    >>> found = drift(m, test.frame)
+    >>> found.table["drift"].to_dict(), found.n
+    ({'(score)': 'none', 'x': 'none'}, 2000)
     """
 
     table: pd.DataFrame
