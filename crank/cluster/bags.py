@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crank.cluster.content import mixed
 from crank.cluster.prepared import Prepared
-from crank.cluster.sketch import FloatArray
+from crank.cluster.tally import FloatArray
 from crank.fitting.bag_trees import CRITERIA, grow_compiled, votes_of
 from crank.kernels.bags import MOST_WHOLE, Bag, Growth
 from crank.kernels.forest import grow_bag

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from crank.cluster.engine import Cluster
 from crank.cluster.formula import Learned
 from crank.cluster.rows import read_rows
-from crank.cluster.sketch import FloatArray
 from crank.cluster.spread import design_of
+from crank.cluster.tally import FloatArray
 from crank.cluster.units import Units
 from crank.fitting.columns import ROUNDING, clearly_independent, independent
 

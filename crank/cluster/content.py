@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.cluster.sketch import FloatArray, keys_of
+from crank.cluster.sketch import keys_of
+from crank.cluster.tally import FloatArray
 from crank.kernels.compiler import numba_works
 
 Keys = NDArray[np.uint64]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.cluster.sketch import FloatArray
+from crank.cluster.tally import FloatArray
 from crank.cluster.units import Units
 from crank.criteria import ROUNDING, Scores
 from crank.growing.passes import QUARTILES, edges

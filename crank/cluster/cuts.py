@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crank.cluster.layers import HALF_BITS, SlotSums
 from crank.cluster.prepared import Plan
-from crank.cluster.sketch import FloatArray
+from crank.cluster.tally import FloatArray
 from crank.kernels.bin_sums import BinCuts, BinSums, SummedLayer, choose
 from crank.kernels.bin_tables import COLUMN, FACTOR, KIND, column_table
 from crank.kernels.bins import MISSING_BIN

@@ -103,7 +103,7 @@ def grow_saplings(
             return
         count_nodes(cluster, grown)
         for sapling, _ in grown:
-            sapling.reckon()
+            sapling.value_splits()
 
 
 def _scored(

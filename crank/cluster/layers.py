@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crank.cluster.packing import Packed, packed, unpacked, writable
 from crank.cluster.prepared import Prepared
-from crank.cluster.sketch import FloatArray
+from crank.cluster.tally import FloatArray
 from crank.kernels.bin_sums import added
 from crank.kernels.bin_tables import WIDTH, Scratch
 from crank.kernels.compiled_histogram import count_columns

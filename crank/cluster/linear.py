@@ -19,8 +19,9 @@ from crank.cluster.engine import Cluster
 from crank.cluster.formula import Learned
 from crank.cluster.rows import read_rows
 from crank.cluster.scoring import counted, table_figures
-from crank.cluster.sketch import FloatArray, Parts
+from crank.cluster.sketch import Parts
 from crank.cluster.spread import Spread, design_of
+from crank.cluster.tally import FloatArray
 from crank.cluster.units import Units
 from crank.criteria import require_distinct
 from crank.errors import OptionError
@@ -249,7 +250,7 @@ class ClusterPairs:
 
     def _score(self, b: FloatArray, grid: _Points, binned: FloatArray) -> FloatArray:
         fixed = self._rank @ self.known.sums[:, 1:]
-        pull = grid.odd(binned[:, 0]) @ binned[:, 1:]
+        pull = grid.sum_signs(binned[:, 0]) @ binned[:, 1:]
         return np.asarray(fixed - pull - self.ridge * b)
 
     def score(self, b: FloatArray) -> FloatArray:
@@ -262,10 +263,12 @@ class ClusterPairs:
         return self._score(b, grid, binned), self._information(b, grid, binned)
 
     def _information(self, b: FloatArray, grid: _Points, binned: FloatArray) -> FloatArray:
-        seen = grid.even(np.ascontiguousarray(binned[:, 0]))
+        seen = grid.sum_slopes(np.ascontiguousarray(binned[:, 0]))
         products = self.cluster.sum(slope_products, b, grid.low, grid.width, seen)
         columns = np.ascontiguousarray(binned[:, 1:])
-        return np.asarray(products - columns.T @ grid.even(columns) + self.ridge * np.eye(len(b)))
+        return np.asarray(
+            products - columns.T @ grid.sum_slopes(columns) + self.ridge * np.eye(len(b))
+        )
 
     def moments(self, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the sum of the products of all rows' influences, score and information."""
@@ -273,7 +276,7 @@ class ClusterPairs:
         sums = self.known.sums[:, 1:]
         below = np.cumsum(sums, axis=0) - sums / 2.0 - sums.sum(axis=0) / 2.0
         found: Products = self.cluster.sum(
-            influence_products, b, grid.low, grid.width, grid.odd(binned), self._rank, below
+            influence_products, b, grid.low, grid.width, grid.sum_signs(binned), self._rank, below
         )
         # as if each row's share of their sum had been taken off
         shared, total = found.shared / self.ranks.total, self.ranks.total
@@ -296,11 +299,11 @@ class ClusterPairs:
 class _Points(Grid):
     """A grid, by what its points see."""
 
-    def odd(self, binned: FloatArray) -> FloatArray:
+    def sum_signs(self, binned: FloatArray) -> FloatArray:
         """Sum what each point sees below it, less what it sees above, by half."""
         return self._convolved(binned, self.above)
 
-    def even(self, binned: FloatArray) -> FloatArray:
+    def sum_slopes(self, binned: FloatArray) -> FloatArray:
         """Sum what each point sees of the link's slope."""
         return self._convolved(binned, self.slope)
 

@@ -16,8 +16,9 @@ from crank.cluster.content import mixed, row_keys
 from crank.cluster.engine import Cluster
 from crank.cluster.formula import Learned
 from crank.cluster.rows import read_rows
-from crank.cluster.sketch import FloatArray, Parts
+from crank.cluster.sketch import Parts
 from crank.cluster.spread import Spread, design_of
+from crank.cluster.tally import FloatArray
 from crank.cluster.units import Units
 from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiled_bins import bin_rows

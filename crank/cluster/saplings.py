@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from crank.cluster.counted import NodeCounts, counts_of, gains, levels_ranked, summary
 from crank.cluster.layers import CountTask, Routes
-from crank.cluster.sketch import FloatArray
+from crank.cluster.tally import FloatArray
 from crank.cluster.units import Units
 from crank.growing.rule import Split
 from crank.growing.tree import NOTHING, Node, Tree
@@ -134,7 +134,7 @@ class Sapling:
             node.counts = counts
             node.about = summary(self.ranks, counts, self.levels.units.unweighted)
 
-    def reckon(self) -> None:
+    def value_splits(self) -> None:
         """Work out what the splits above the youngest nodes gained, once these are known."""
         parents = [node for node in self.nodes if node.left >= 0 and not node.gains]
         if not parents:

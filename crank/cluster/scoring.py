@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from crank.cluster.engine import Cluster
 from crank.cluster.sketch import (
-    FloatArray,
     Numbers,
     Parts,
     Refinement,
@@ -21,6 +20,7 @@ from crank.cluster.sketch import (
     cut,
     refine_all,
 )
+from crank.cluster.tally import FloatArray
 from crank.cluster.units import Units
 from crank.errors import DataError, OptionError
 from crank.frames.table import Table, unknown_column

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from crank.cluster.tally import FloatArray, Tally, tally
+
 Keys = NDArray[np.uint64]
 
 FIRST_BITS = 16
@@ -90,78 +90,13 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """What is known of a column of numbers; sums over partitions know all of it.
+class Numbers(Tally):
+    """A column's tally, with counts in cells for where it has many values."""
 
-    Attributes
-    ----------
-    n, missing : int
-        Rows with a number, and without.
-    lowest, highest : float
-        NaN-free; infinite (∞, −∞) if there is no number.
-    most : int
-        So many distinct values are told apart.
-    values, counts : ndarray or None
-        The distinct values and their rows; None if there are more.
-    cells : Cells
-    """
-
-    n: int
-    missing: int
-    lowest: float
-    highest: float
-    most: int
-    values: FloatArray | None
-    counts: NDArray[np.int64] | None
     cells: Cells
 
-    @property
-    def distinct(self) -> int | None:
-        """Number of distinct values; None if they are more than `most`."""
-        return None if self.values is None else len(self.values)
-
     def __add__(self, other: Numbers) -> Numbers:
-        values, counts = both_values(self, other)
-        return Numbers(
-            self.n + other.n,
-            self.missing + other.missing,
-            min(self.lowest, other.lowest),
-            max(self.highest, other.highest),
-            self.most,
-            values,
-            counts,
-            self.cells + other.cells,
-        )
-
-
-class Distinct(Protocol):
-    """What knows the distinct values of a column, if they are few."""
-
-    @property
-    def most(self) -> int:
-        """So many are told apart."""
-
-    @property
-    def values(self) -> FloatArray | None:
-        """The values, increasing."""
-
-    @property
-    def counts(self) -> NDArray[np.int64] | None:
-        """The rows of each."""
-
-
-def both_values(
-    one: Distinct, two: Distinct
-) -> tuple[FloatArray, NDArray[np.int64]] | tuple[None, None]:
-    """Join the distinct values of two partitions; nothing if they are too many."""
-    if one.values is None or two.values is None:
-        return None, None
-    assert one.counts is not None
-    assert two.counts is not None
-    values, place = np.unique(np.concatenate((one.values, two.values)), return_inverse=True)
-    counts = np.zeros(len(values), dtype=np.int64)
-    np.add.at(counts, place, np.concatenate((one.counts, two.counts)))
-    return (values, counts) if len(values) <= one.most else (None, None)
+        return Numbers(**vars(self.with_counts_of(other)), cells=self.cells + other.cells)
 
 
 def count_numbers(x: FloatArray, most: int) -> Numbers:
@@ -173,36 +108,14 @@ def count_numbers(x: FloatArray, most: int) -> Numbers:
     >>> both.values.tolist(), both.counts.tolist(), both.missing
     ([1.0, 2.0], [1, 2], 1)
     """
-    known = x[~np.isnan(x)] + 0.0
-    values, counts = few_values(known, most)
+    known = x[~np.isnan(x)]
     prefix, count = np.unique(keys_of(known) >> np.uint64(64 - FIRST_BITS), return_counts=True)
     cells = Cells(
         prefix << np.uint64(64 - FIRST_BITS),
         np.full(len(prefix), 64 - FIRST_BITS, dtype=np.uint8),
         count.astype(np.int64),
     )
-    lowest, highest = (known.min(), known.max()) if len(known) else (np.inf, -np.inf)
-    return Numbers(
-        len(known),
-        len(x) - len(known),
-        float(lowest),
-        float(highest),
-        most,
-        values,
-        counts,
-        cells,
-    )
-
-
-def few_values(
-    known: FloatArray, most: int
-) -> tuple[FloatArray, NDArray[np.int64]] | tuple[None, None]:
-    """Return the distinct values and the rows of each, or nothing if they are more than so many."""
-    # most columns show in their first rows that they have too many values
-    if len(np.unique(known[: 4 * most])) > most:
-        return None, None
-    values, counts = np.unique(known, return_counts=True)
-    return (values + 0.0, counts.astype(np.int64)) if len(values) <= most else (None, None)
+    return Numbers(**vars(tally(known, len(x) - len(known), most)), cells=cells)
 
 
 @dataclass(frozen=True)

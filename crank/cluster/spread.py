@@ -18,7 +18,8 @@ from crank.cluster.content import Sampled, hash_more, joined, lowest, row_keys
 from crank.cluster.engine import Cluster
 from crank.cluster.formula import Learned, guessed, learn_formula
 from crank.cluster.rows import Asked, Rows, Survey, read_rows, survey_of
-from crank.cluster.sketch import FloatArray, Parts, both_values, cut_counted, cut_sample, few_values
+from crank.cluster.sketch import Parts, cut_counted, cut_sample
+from crank.cluster.tally import FloatArray, Tally, tally
 from crank.cluster.units import Units
 from crank.errors import DataError
 from crank.frames.profile import BINS, MOST_VALUES, SAMPLE, ColumnProfile
@@ -103,44 +104,14 @@ def design_of(rows: Rows, learned: Learned) -> tuple[FloatArray, NDArray[Any]]:
 
 
 @dataclass(frozen=True)
-class Column:
-    """What is known of a column of numbers; sums over partitions know all of it.
+class Column(Tally):
+    """A column's tally, with a sample of its rows for where it has many values."""
 
-    Attributes
-    ----------
-    n, missing : int
-        Rows with a number, and without.
-    lowest, highest : float
-        Infinite (∞, −∞) if there is no number.
-    most : int
-        So many distinct values are told apart.
-    values, counts : ndarray or None
-        The distinct values and their rows; None if there are more.
-    sample : Sampled
-    """
-
-    n: int
-    missing: int
-    lowest: float
-    highest: float
-    most: int
-    values: FloatArray | None
-    counts: NDArray[np.int64] | None
     sample: Sampled
 
     def joined(self, other: Column, sample: Sampled) -> Column:
         """Say what two partitions hold together, of which there is a sample."""
-        values, counts = both_values(self, other)
-        return Column(
-            self.n + other.n,
-            self.missing + other.missing,
-            min(self.lowest, other.lowest),
-            max(self.highest, other.highest),
-            self.most,
-            values,
-            counts,
-            sample,
-        )
+        return Column(**vars(self.with_counts_of(other)), sample=sample)
 
     def parts(self, most: int) -> Parts:
         """Cut the column: at its distinct values if they are known and few, else at quantiles."""
@@ -227,10 +198,8 @@ def _column(
         x, key = x[~missing], key[~missing]
         some = lowest(key, size)
         drawn = key[some], some
-    values, counts = few_values(x, most)
-    ends = (float(x.min()) + 0.0, float(x.max()) + 0.0) if len(x) else (np.inf, -np.inf)
     sample = Sampled(drawn[0], x[drawn[1]] + 0.0, size)
-    return Column(len(x), n_missing, *ends, most, values, counts, sample)
+    return Column(**vars(tally(x, n_missing, most)), sample=sample)
 
 
 @dataclass(frozen=True)

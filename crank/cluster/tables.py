@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crank.cluster.engine import Cluster
 from crank.cluster.layers import CountTask, LevelCounts, count_levels, square_unit
 from crank.cluster.saplings import Levels, Sapling
-from crank.cluster.sketch import FloatArray
+from crank.cluster.tally import FloatArray
 from crank.fitting.subtrees import Cells, place_leaves
 from crank.growing.tree import Tree
 from crank.ranks import Ranks, rank_levels

@@ -17,9 +17,9 @@ from crank.judging.comparison import compare
 from crank.judging.diagnose import diagnose
 from crank.page.carried import carried
 from crank.page.drawn_tree import drawn_tree
+from crank.page.encoded import table
 from crank.page.form import form_fields, standing
 from crank.page.judged import judged
-from crank.page.plain import table
 from crank.page.terms import shown_coefficients, shown_effects
 from crank.records.additive import AdditiveRecord
 from crank.records.base import ModelRecord

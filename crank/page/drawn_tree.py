@@ -12,7 +12,7 @@ from crank.design.response import ResponseSpec
 from crank.frames.table import Table
 from crank.growing.wording import BRIEF, RULES
 from crank.metrics.figures import KENDALL
-from crank.page.plain import number, numbers
+from crank.page.encoded import number, numbers
 from crank.ranks import rank
 from crank.records.tree import TreeRecord
 from crank.report.tables import pruning_table

@@ -12,7 +12,7 @@ from crank.errors import CrankError
 from crank.frames.table import Table
 from crank.judging.evaluate import estimates
 from crank.metrics.figures import get_figure
-from crank.page.plain import number, numbers, table
+from crank.page.encoded import number, numbers, table
 from crank.records.base import ModelRecord
 from crank.records.kinds import reader
 from crank.records.scored import Scored

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.page.plain import number, numbers, table
+from crank.page.encoded import number, numbers, table
 from crank.records.additive import AdditiveRecord
 from crank.records.linear import LinearRecord
 from crank.report.coefficients import coefficients
