@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crank.errors import DataError
 
-SIZE = 2**22
+SIZE = 2**23
 LARGEST = 2**26
 """Bytes of one record; a quote that is never closed would otherwise fill the memory."""
 _QUOTE, _FEED, _RETURN = b'"', b"\n", b"\r"
@@ -48,25 +48,37 @@ def blocks(file: IO[bytes], delimiter: str, size: int = SIZE) -> Iterator[Block]
         read = file.read(size)
         if line == 1 and not held:
             read = read.removeprefix(_BYTE_ORDER_MARK)
-        held += read
-        if not held:
+        if not held and not read:
             return
-        cut, regular = (len(held), True) if not read else (_last_end(held), True)
-        if _QUOTE in held:
-            cut, regular = _last_end_quoted(held, delimiter, at_end=not read)
-        if not regular:
-            yield Block(held, line, regular=False)
+        content, rest, regular = _parted(held, read, delimiter)
+        if content:
+            yield Block(content, line, regular)
+        if not (read and regular):
             return
-        if cut:
-            yield Block(held[:cut], line, regular=True)
-            line += lines_in(held[:cut])
-            held = held[cut:]
-        elif len(held) > LARGEST:
+        line += lines_in(content)
+        held = rest
+        if len(held) > LARGEST:
             raise DataError(
                 f"line {line}: a record does not end within {LARGEST >> 20} MiB. Is a quote open?"
             )
-        if not read:
-            return
+
+
+def _parted(held: bytes, read: bytes, delimiter: str) -> tuple[bytes, bytes, bool]:
+    """Return the whole records, what is left, and whether all quotes are where they should be.
+
+    Nothing is left at the end of the file, which is there where nothing was read, nor of what is
+    not regular.
+    """
+    if _QUOTE not in held and _QUOTE not in read:
+        cut = _last_end(read) if read else 0
+        if cut:
+            return b"".join((held, memoryview(read)[:cut])), read[cut:], True
+        both = held + read  # a return at the end of what was held may end a line
+        cut = _last_end(both) if read else len(both)
+        return both[:cut], both[cut:], True
+    both = held + read
+    cut, regular = _last_end_quoted(both, delimiter, at_end=not read)
+    return (both[:cut], both[cut:], True) if regular else (both, b"", False)
 
 
 def lines_in(content: bytes) -> int:

@@ -92,7 +92,7 @@ def open_text(path: str | Path) -> Iterator[IO[str]]:
 
 
 @contextmanager
-def create_text(file: IO[bytes], like: str | Path) -> Iterator[IO[str]]:
+def create_text(file: IO[bytes], like: str | Path) -> Iterator[TextIOWrapper]:
     """Write text into a file, packed as the name ``like`` says."""
     packer = _PACKED.get(Path(like).suffix.lower())
     packed = file if packer is None else packer(file, mode="wb")
