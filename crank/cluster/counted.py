@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +29,29 @@ class NodeCounts:
     ----------
     position : ndarray of int32
         Levels that occur, as positions in the tree's `Ranks`.
-    mass : ndarray of float64
-        Rows at each, or their weight in units.
+    count : ndarray of int32 or int64
+        Rows at each, or their weight: whole numbers of ``scale``. They are what the client has
+        most of, so they are kept as narrow as they are.
+    scale : float
     rows : int
     """
 
     position: NDArray[np.int32]
-    mass: FloatArray
+    count: NDArray[np.int32] | NDArray[np.int64]
+    scale: float
     rows: int
+
+    @property
+    def mass(self) -> FloatArray:
+        """Rows at each level, or their weight in units."""
+        return self.count.astype(np.float64) * self.scale
+
+    def without(self, child: NodeCounts) -> NodeCounts:
+        """Return what one child leaves to the other."""
+        count: NDArray[Any] = self.count.copy()
+        count[np.searchsorted(self.position, child.position)] -= child.count
+        there = count > 0
+        return NodeCounts(self.position[there], count[there], self.scale, self.rows - child.rows)
 
     @property
     def pure(self) -> bool:
@@ -59,7 +75,10 @@ def counts_of(
 ) -> NodeCounts:
     """Read the counts of one node off a row of a table with all levels."""
     there = np.flatnonzero(mass)
-    return NodeCounts(position[there], mass[there].astype(np.float64) * units.scale, rows)
+    count: NDArray[Any] = mass[there]
+    if int(count.max(initial=0)) < 2**31:
+        count = count.astype(np.int32)
+    return NodeCounts(position[there], count, units.scale, rows)
 
 
 def unit_scores(scores: Scores, ranks: Ranks, nodes: Sequence[NodeCounts]) -> list[FloatArray]:
@@ -110,10 +129,10 @@ def summary(
     ranks: Ranks, node: NodeCounts, unweighted: bool
 ) -> tuple[int, float, float, float, float, float]:
     """Describe a node as trees keep it: rows, weight, quantile, quartiles of y."""
-    mass = float(node.mass.sum())
+    mass = node.mass
     ends = ranks.below[node.position] + ranks.upto[node.position]
-    quantile = float((node.mass * ends).sum()) / (2.0 * ranks.total * mass)
-    running = np.cumsum(node.mass)
+    total, running = float(mass.sum()), np.cumsum(mass)
+    quantile = float((mass * ends).sum()) / (2.0 * ranks.total * total)
     y = ranks.y[node.position]
     if unweighted:
         at = (node.rows - 1) * QUARTILES
@@ -123,4 +142,4 @@ def summary(
         found = lower + (at - low) * (upper - lower)
     else:
         found = y[np.searchsorted(running, running[-1] * (QUARTILES - ROUNDING))]
-    return (node.rows, mass * ranks.unit, quantile, *found.tolist())
+    return (node.rows, total * ranks.unit, quantile, *found.tolist())

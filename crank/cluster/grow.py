@@ -98,7 +98,7 @@ def grow_saplings(
         for sapling, nodes in wanted:
             sapling.split(found[id(sapling)], nodes)  # type: ignore[arg-type]
         done()
-        grown = [(sapling, sapling.fresh) for sapling in saplings if sapling.fresh]
+        grown = [(sapling, sapling.uncounted) for sapling in saplings if sapling.fresh]
         if not grown:
             return
         count_nodes(cluster, grown)

@@ -60,6 +60,7 @@ class Born:
 
     depth: int
     place: int
+    parent: int = -1
     counts: NodeCounts | None = None
     about: tuple[int, float, float, float, float, float] = (0, 0.0, 0.0, 0.0, 0.0, 0.0)
     split: Split | None = None
@@ -123,6 +124,11 @@ class Sapling:
         levels = self.levels
         return CountTask(self.routes(nodes), first, levels.shift, len(levels.value), len(nodes))
 
+    @property
+    def uncounted(self) -> list[int]:
+        """The youngest nodes that must be counted: siblings have what they leave of the parents."""
+        return self.fresh[: (len(self.fresh) + 1) // 2]
+
     def learn(self, nodes: Sequence[int], mass: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
         """Take the counts of nodes that were asked for; the root's come first of all."""
         if self.ranks is None:
@@ -130,9 +136,16 @@ class Sapling:
         assert self.position is not None
         for k, index in enumerate(nodes):
             counts = counts_of(mass[k], int(rows[k]), self.position, self.levels.units)
-            node = self.nodes[index]
-            node.counts = counts
-            node.about = summary(self.ranks, counts, self.levels.units.unweighted)
+            self._know(index, counts)
+            above = self.nodes[index].parent
+            if above >= 0:
+                self._know(self.nodes[above].right, self._counts(above).without(counts))
+
+    def _know(self, index: int, counts: NodeCounts) -> None:
+        node = self.nodes[index]
+        assert self.ranks is not None
+        node.counts = counts
+        node.about = summary(self.ranks, counts, self.levels.units.unweighted)
 
     def value_splits(self) -> None:
         """Work out what the splits above the youngest nodes gained, once these are known."""
@@ -156,6 +169,11 @@ class Sapling:
         counts = self.nodes[index].counts
         assert counts is not None
         return counts
+
+    def forget_counts(self) -> None:
+        """Let go of what a grown tree needs no more: it is most of the client's memory."""
+        for node in self.nodes:
+            node.counts = None
 
     def open(self, min_leaf: int) -> list[int]:
         """List the youngest nodes that are large enough and have two distinct responses."""
@@ -183,7 +201,7 @@ class Sapling:
                 else:
                     node.left = len(self.nodes)
                 self.fresh.append(len(self.nodes))
-                self.nodes.append(Born(node.depth + 1, 2 * node.place + right))
+                self.nodes.append(Born(node.depth + 1, 2 * node.place + right, index))
 
     def tree(self) -> Tree:
         """Return the tree as it is."""

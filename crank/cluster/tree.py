@@ -131,6 +131,8 @@ def fit_tree(
     grown = whole.tree()
     path = weakest_links(grown, figure)
     own = own_table(whole, grown, levels) if units.unweighted else None
+    for sapling in saplings:
+        sapling.forget_counts()
     if own is None:
         (own,) = leaf_tables(parts, [whole], [grown], levels, heldout=False)
     assert own is not None
