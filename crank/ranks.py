@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.compiler import numba_works
+from crank.kernels.compiler import numba_works, repays
 
 MOST_UNITS = 2.0**32
 """Weights of so many units and more are not counted in whole ones."""
@@ -21,6 +21,9 @@ LARGEST_RATIO = 200
 
 RADIX_FROM = 1_000_000
 """Rows from which the compiled sort is worth loading."""
+
+RADIX_IN_ALL = 2**24
+"""Rows, sorted in a process, by which it would have saved the time that it takes to compile."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +201,8 @@ def _sorted(
     ties, if there are any, are ordered through integer keys. Both leave the caches behind
     on millions of rows, where a compiled radix sort takes a third of the time.
     """
-    if len(y) >= RADIX_FROM and numba_works():
+    n = len(y)
+    if n >= RADIX_FROM and repays("_radix", n, RADIX_IN_ALL) and numba_works():
         from crank.kernels.compiled_sort import stable_order
 
         row = stable_order(y)

@@ -6,6 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from crank.kernels import compiler
+from crank.kernels.compiler import repays
+
 PROGRAM = """
 import io, sys
 
@@ -42,3 +47,16 @@ def test_compiling_is_announced_once_on_a_terminal_and_only_when_it_happens(tmp_
     assert said(tmp_path / "cold", terminal=True) == line
     assert said(tmp_path / "cold", terminal=True) == ""  # the kernels are stored
     assert said(tmp_path / "other", terminal=False) == ""
+
+
+def test_a_kernel_repays_once_it_is_stored_or_much_was_asked_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler, "_work", {})
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compiler, "is_stored", compiler.is_stored.__wrapped__)
+    assert [repays("_never", 40, 100) for _ in range(4)] == [False, False, True, True]
+    assert not repays("_other", 1, 100)
+    (tmp_path / "kernels_1").mkdir()
+    (tmp_path / "kernels_1" / "compiled_x._other-7.py311.nbi").touch()
+    assert repays("_other", 1, 100)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crank.kernels import descent
+from crank.kernels import compiler, descent
 from crank.kernels.descent import GOES_LOW, GOES_MISSING, NodeTable
 
 COLUMNS = 4
@@ -203,8 +203,8 @@ def test_the_kernel_is_compiled_once_numpy_has_done_as_much_work(
     monkeypatch.setattr(descent, "MANY_ROWS", 100)
     monkeypatch.setattr(descent, "MANY_STEPS_LOADED", 100)
     monkeypatch.setattr(descent, "MANY_STEPS_IN_ALL", 2 * 100 * int(nodes.depths[0]))
-    monkeypatch.setattr(descent, "_steps_in_all", 0)
-    monkeypatch.setattr(descent, "is_stored", lambda name: stored)
+    monkeypatch.setattr(compiler, "_work", {})
+    monkeypatch.setattr(compiler, "is_stored", lambda name: stored)
 
     def works() -> bool:
         asked.append("compiled")

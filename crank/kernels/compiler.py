@@ -97,6 +97,26 @@ def is_stored(function: str) -> bool:
     return any(kept.glob(f"{'*/' * bool(named)}*.{function}-*.nbi"))
 
 
+_work: dict[str, int] = {}
+
+
+def repays(function: str, work: int, enough: int) -> bool:
+    """Tell whether a kernel was compiled here before, or would have repaid compiling by now.
+
+    Parameters
+    ----------
+    function : str
+        As for `is_stored`.
+    work : int
+        What is asked for now; it is added to what this process has asked for before.
+    enough : int
+        Work that takes NumPy longer than the kernel by about the time of compiling it. Waiting
+        for so much never costs more than twice the best.
+    """
+    _work[function] = _work.get(function, 0) + work
+    return _work[function] >= enough or is_stored(function)
+
+
 @cache
 def numba_works() -> bool:
     """Tell whether kernels can be compiled; the first time that they cannot, warn."""

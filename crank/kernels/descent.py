@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.compiler import is_stored, numba_works
+from crank.kernels.compiler import numba_works, repays
 
 GOES_LOW, GOES_HIGH, GOES_MISSING = 0, 1, 2
 """The branch that a row takes at a node: not above the threshold, above it, nothing to compare."""
@@ -223,7 +223,7 @@ class NodeTable:
         if n < LANES or X.dtype not in (np.float32, np.float64):
             return False
         pays = steps >= MANY_STEPS_LOADED if "numba" in sys.modules else loading
-        return pays and _compiling_pays(steps) and numba_works()
+        return pays and repays("_sum_leaves_*", steps, MANY_STEPS_IN_ALL) and numba_works()
 
     @cached_property
     def _last_column(self) -> int:
@@ -339,16 +339,3 @@ class NodeTable:
             total,
         )
         return total
-
-
-_steps_in_all = 0
-
-
-def _compiling_pays(steps: int) -> bool:
-    """Tell whether the kernel was compiled before, or so many steps have been asked for by now.
-
-    Waiting until NumPy has taken as long as compiling never costs more than twice the best.
-    """
-    global _steps_in_all
-    _steps_in_all += steps
-    return _steps_in_all >= MANY_STEPS_IN_ALL or is_stored("_sum_leaves_*")
