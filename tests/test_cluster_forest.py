@@ -23,6 +23,7 @@ from crank.plugins.stump import Stump
 from crank.rankers.forest import ForestOptions
 from crank.rankers.votes import ColumnTrees
 from crank.ranks import rank
+from tests.narrowing import of
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -96,12 +97,13 @@ def test_trees_and_figures_are_those_of_the_local_grower(frame: pd.DataFrame) ->
         get_criterion("spearman"),
         options,
     )
-    out, trees = OutOfBag(X, ranks), []
+    out, trees = OutOfBag(ranks), []
     for k in range(5):
         seed = tree_seed(options, k)
         draws = Drawing(1.0, True).draws(key, seed)[ranks.row]
-        trees.append(make(draws, seed))
-        out.add(trees[-1], draws)
+        tree, votes = make(draws, seed)
+        trees.append(of(ColumnTrees, tree))
+        out.add(draws, votes)
     found, expected = here.ranker.trees, ColumnTrees.joined(trees)
     assert isinstance(found, ColumnTrees)
     for name in ("column", "threshold", "low", "high", "missing_low", "value", "level_branch"):

@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from crank.criteria import get_criterion
-from crank.fitting.bag_trees import CRITERIA, grow_compiled, node_scorer, non_increasing, votes_of
+from crank.fitting.bag_trees import CRITERIA, grow_compiled, node_scorer
 from crank.fitting.grow import grow
+from crank.fitting.tree_votes import non_increasing, votes_by_bins, votes_by_values, votes_of
 from crank.growing.matrix import TrainingMatrix
 from crank.kernels.bags import Bag, BagTree, Growth
 from crank.kernels.forest import grow_bag
@@ -65,7 +66,7 @@ def bagged(
     draws = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.int32)
     case = rng.random(n) + 0.1 if weight else None
     bins = bin_columns(X, LEVELS, ranks.row, Threads(1))
-    return bins, Bag.of(draws, case, ranks.group), GRID * ranks.quantile, ranks
+    return bins, Bag(draws, case, ranks.group), GRID * ranks.quantile, ranks
 
 
 def assert_same(a: BagTree, b: BagTree) -> None:
@@ -123,7 +124,7 @@ def test_a_forest_without_room_for_sums_counts_anew() -> None:
     ranks = rank(X[:, 7] + X[:, 300] + 0.3 * rng.normal(size=900))
     draws = np.bincount(rng.integers(900, size=900), minlength=900).astype(np.int32)
     bins = bin_columns(X, (0,) * 1500, ranks.row, Threads(1))
-    bag, vote = Bag.of(draws, None, ranks.group), GRID * ranks.quantile
+    bag, vote = Bag(draws, None, ranks.group), GRID * ranks.quantile
     none = np.zeros(1500, dtype=np.intp)
     settings = growth("spearman", max_features=1500, max_depth=3, direction=none)
     assert_same(grow_compiled(bins, bag, settings, vote, 3), grow_bag(bins, bag, settings, vote, 3))
@@ -137,7 +138,7 @@ def test_a_bag_is_the_ordinary_tree_with_its_draws_as_weights(name: str) -> None
     ranks = rank(y)
     draws = np.bincount(rng.integers(len(y), size=len(y)), minlength=len(y)).astype(np.int32)
     bins = bin_columns(X, levels, ranks.row, Threads(1))
-    bag = Bag.of(draws, None, ranks.group)
+    bag = Bag(draws, None, ranks.group)
     settings = growth(name, max_features=3, min_leaf=1, direction=np.zeros(3, np.intp))
     mine = grow_bag(bins, bag, settings, GRID * ranks.quantile, 5)
     rows = ranks.row[draws > 0]
@@ -205,6 +206,53 @@ def test_training_rows_go_where_their_bins_went() -> None:
         for k in np.flatnonzero(tree.column < 0):
             inside = tree.position[tree.span[k, 0] : tree.span[k, 1]]
             assert (found[inside] == k).all()
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_out_of_bag_go_by_their_bins_where_their_values_go(dtype: type) -> None:
+    X, y = sample(n=600, seed=9, digits=3)
+    X[5:25, 0], X[30:34, 0] = np.inf, -np.inf
+    X[:, 2] = np.where(X[:, 2] > 0.5, np.inf, X[:, 2])
+    X = X.astype(dtype)
+    between = 0
+    for seed in range(4):
+        bins, bag, vote, ranks = bagged(X, y, seed)
+        bag.draws[X[ranks.row, 3] == seed] = 0  # the bag lacks a level
+        settings = growth("spearman", at_random=seed == 3, max_depth=12, min_leaf=1)
+        tree = grow_compiled(bins, Bag(bag.draws, None, bag.group), settings, vote, seed)
+        trees = votes_of(tree, bag, bins, np.zeros(len(y), np.int32), False)
+        for place in (X, np.asfortranarray(X)):
+            fast = votes_by_bins(tree, trees.nodes, bins, place, ranks.row, bag.draws)
+            slow = votes_by_values(trees, place, ranks.row, bag.draws)
+            assert np.array_equal(fast, slow)
+        assert (fast[bag.draws > 0] == 0).all()
+        low, high = tree.cut[tree.column >= 0, :2].T
+        between += int(np.count_nonzero(high > low + 1))
+    assert between > 20  # cuts across bins that the bag lacks, where values decide
+
+
+def test_a_bag_without_rows_left_out_votes_for_none() -> None:
+    X, y = sample(n=300)
+    bins, bag, vote, ranks = bagged(X, y, 0)
+    full = Bag(np.ones(300, dtype=np.int32), None, bag.group)
+    tree = grow_compiled(bins, full, growth("spearman"), vote, 1)
+    trees = votes_of(tree, full, bins, np.zeros(len(y), np.int32), False)
+    assert not votes_by_bins(tree, trees.nodes, bins, X, ranks.row, full.draws).any()
+    assert not votes_by_values(trees, X, ranks.row, full.draws).any()
+
+
+@pytest.mark.parametrize("weight", [False, True])
+@pytest.mark.parametrize("digits", [1, 9])
+def test_a_bag_counts_its_pairs(digits: int, weight: bool) -> None:
+    X, y = sample(n=80, digits=digits)
+    bag = bagged(X, y, 2, weight)[1]
+    above = bag.group[:, None] > bag.group[None, :]
+    assert bag.pairs == pytest.approx(float(bag.weight @ above @ bag.weight), rel=1e-12)
+    assert np.allclose(bag.below, above @ bag.weight)
+    assert np.allclose(bag.upto, bag.total - above.T @ bag.weight)
+    assert bag.size == bag.draws.sum()
+    assert bag.tied == (digits == 1)
 
 
 def test_bins_hold_what_their_ranges_say() -> None:

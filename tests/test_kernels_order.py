@@ -1,9 +1,12 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from hypothesis.strategies import DataObject
+from numpy.typing import NDArray
 
 from crank.kernels.order import dense_ranks, dominance_sums, group_sums, joint_order
 
@@ -77,3 +80,29 @@ def test_the_compiled_sums_equal_the_sums_in_numpy(
     expected = order.below(values)
     monkeypatch.setattr("crank.kernels.order.COMPILED_FROM", 1)
     np.testing.assert_array_equal(order.below(values), expected)
+
+
+@pytest.mark.compiled
+def test_sums_do_not_tell_whether_numba_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba  # noqa: F401
+
+    from crank.kernels import compiled_order
+
+    rng = np.random.default_rng(1)
+    order = joint_order(dense_ranks(rng.integers(0, 90, 300))[0], dense_ranks(rng.random(300))[0])
+    whole, halves = rng.integers(0, 50, size=(1, 300)).astype(float), rng.random((1, 300))
+    expected = order.below(whole), order.below(halves)
+    asked = []
+
+    def sums(*arguments: Any) -> NDArray[np.float64]:
+        asked.append(1)
+        return sums_below(*arguments)
+
+    sums_below = compiled_order.sums_below
+    monkeypatch.setattr(compiled_order, "sums_below", sums)
+    monkeypatch.setattr("crank.kernels.order.LOADED_FROM", 1)
+    monkeypatch.setattr("crank.kernels.order.STORED_FROM", 1)
+    np.testing.assert_array_equal(order.below(whole), expected[0])
+    assert asked == [1]
+    np.testing.assert_array_equal(order.below(halves), expected[1])
+    assert asked == [1]  # fractions are summed in NumPy, which rounds them otherwise

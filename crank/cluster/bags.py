@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from crank.cluster.content import mixed
 from crank.cluster.prepared import Prepared
 from crank.cluster.tally import FloatArray
-from crank.fitting.bag_trees import CRITERIA, grow_compiled, votes_of
+from crank.fitting.bag_trees import CRITERIA, grow_compiled
+from crank.fitting.tree_votes import votes_of
 from crank.kernels.bags import MOST_WHOLE, Bag, Growth
 from crank.kernels.forest import grow_bag
 from crank.kernels.forest_bins import ForestBins
@@ -139,7 +140,7 @@ class Grower:
             weight = np.concatenate(known)[order] * self.scale
         group = np.unique(level, return_inverse=True)[1].astype(np.int32)
         draws = np.concatenate([piece.draws for piece in pieces])[order]
-        bag = Bag.of(draws, weight, group)
+        bag = Bag(draws, weight, group)
         grow = grow_compiled if self.growth.criterion in CRITERIA.values() else grow_bag
         tree = grow(bins, bag, self.growth, self.vote[level], seed)
         return votes_of(tree, bag, bins, self.rung[level], bool(self.growth.direction.any()))

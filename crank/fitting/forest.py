@@ -18,6 +18,7 @@ from crank.fitting.rule_trees import rule_trees
 from crank.fitting.validate import measurable
 from crank.growing.matrix import FloatArray, TrainingMatrix
 from crank.metrics.figures import KENDALL
+from crank.metrics.inference import figure_concordance
 from crank.plugins.base import SplitLearner
 from crank.plugins.nodewise import require_monotone
 from crank.plugins.stump import Stump
@@ -79,12 +80,12 @@ def fit_forest(
     if type(learner) is Stump and max(data.levels, default=0) <= MOST_LEVELS:
         makers = column_trees
     make = makers(data, ranks, rung, learner, criterion, options)
-    out = OutOfBag(X, ranks)
+    out = OutOfBag(ranks)
 
     def grow(k: int) -> tuple[int, Any]:
         draws, seed = bags.draw(k)
-        tree = make(draws, seed)
-        out.add(tree, draws)
+        tree, votes = make(draws, seed)
+        out.add(draws, votes)
         return k, tree
 
     found = dict(track(_each(grow, options), options.n_trees, "forest", show=progress))
@@ -175,44 +176,43 @@ def tree_seed(options: ForestOptions, k: int) -> int:
 
 
 class OutOfBag:
-    """Votes of each tree for the rows that its bag lacks, added up as whole numbers."""
+    """Votes of each tree for the rows that its bag lacks, added up as whole numbers.
 
-    def __init__(self, X: FloatArray, ranks: Ranks) -> None:
-        self.X, self.ranks = X, ranks
+    Arrays are by position in y order.
+    """
+
+    def __init__(self, ranks: Ranks) -> None:
+        self.ranks = ranks
         self.votes = np.zeros(len(ranks.row), dtype=np.int64)
         self.voters = np.zeros(len(ranks.row), dtype=np.int64)
         self.lock = Lock()
 
-    def add(self, tree: VoteTrees, draws: NDArray[np.int32]) -> None:
-        """Let a tree vote."""
-        here = np.empty(len(draws), dtype=bool)
-        here[self.ranks.row] = draws == 0
-        absent = np.flatnonzero(here)  # in the order of X, which is read faster so
-        if not len(absent):
-            return
-        votes = tree.votes(self.X, absent)
+    def add(self, draws: NDArray[np.int32], votes: NDArray[np.int64]) -> None:
+        """Count the votes of a tree, 0 for rows that were drawn."""
+        absent = draws == 0
         with self.lock:  # whole numbers: the order of the trees does not matter
-            self.votes[absent] += votes
-            self.voters[absent] += 1
+            self.votes += votes
+            self.voters += absent
 
     def figures(self, labels: NDArray[np.intp] | None) -> tuple[dict[str, Estimate], int]:
         """Judge the mean votes of the rows that have any."""
-        ranks, known = self.ranks, self.voters[self.ranks.row] > 0
+        ranks, known = self.ranks, self.voters > 0
         n = int(np.count_nonzero(known))
         if n < 2:
             return {}, n
         kept = ranks.subset(known)
         if KENDALL.total(kept) <= 0.0:
             return {}, n
-        rows = ranks.row[known]
-        score = self.votes[rows] / self.voters[rows]
+        score = self.votes[known] / self.voters[known]
         weights = None if ranks.unweighted else ranks.weight[known]
-        groups = None if labels is None else labels[rows]
+        groups = None if labels is None else labels[ranks.row[known]]
         if groups is not None and len(np.unique(groups)) < 2:
             return {}, n
+        y, judged = ranks.y[known], measurable(kept, KENDALL)
+        sample = max(judged, key=lambda figure: figure.members).read(y, score, weights)
         found = {}
-        for figure in measurable(kept, KENDALL):
-            each = figure.concordance(ranks.y[known], score, weights, groups=groups)
+        for figure in judged:
+            each = figure_concordance(figure, y, score, groups=groups, sample=sample)
             found[figure.name] = Estimate(each.estimate, each.se, each.ci_low, each.ci_high)
         return found, n
 

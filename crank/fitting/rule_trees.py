@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.criteria import Criterion
-from crank.fitting.bag_trees import Ints, TreeMaker, non_increasing
+from crank.fitting.bag_trees import Ints, TreeMaker
+from crank.fitting.tree_votes import non_increasing, votes_by_values
 from crank.growing.grow import grow_layers
 from crank.growing.matrix import TrainingMatrix
 from crank.growing.rule import SplitRule
@@ -32,7 +33,7 @@ def rule_trees(
     vote = GRID * ranks.quantile
     some = options.features_of(data.X.shape[1])
 
-    def make(draws: Ints, seed: int) -> RuleTrees:
+    def make(draws: Ints, seed: int) -> tuple[RuleTrees, NDArray[np.int64]]:
         drawn = np.flatnonzero(draws)
         weight = draws[drawn].astype(np.float64) * ranks.weight[drawn]
         own = replace(rank(ranks.y[drawn], weight), row=ranks.row[drawn])
@@ -60,7 +61,9 @@ def rule_trees(
         for k in range(len(mass)):
             inside = leaf == k
             chosen.append(rng.choice(drawn[inside], p=weight[inside] / weight[inside].sum()))
-        return RuleTrees((tree,), (np.rint(mean).astype(np.int32),), (rung[np.array(chosen)],))
+        votes = np.rint(mean).astype(np.int32)
+        trees = RuleTrees((tree,), (votes,), (rung[np.array(chosen)],))
+        return trees, votes_by_values(trees, data.X, ranks.row, draws)
 
     return make
 

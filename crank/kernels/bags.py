@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,53 +75,76 @@ class Bag:
     ----------
     draws : ndarray of int32
         How often each row was drawn; 0 for rows that are not in the bag.
-    weight : ndarray of float64
-        Draws times case weights.
+    case_weight : ndarray of float64 or None
+        None if rows weigh the same.
     group : ndarray of int32
         Dense rank of y.
-    below, upto : ndarray of float64
-        Weight of the bag's rows with a smaller y, and with y not larger.
-    unweighted : bool
-        Whether weights are draws.
     """
 
     draws: Ints
-    weight: Floats
+    case_weight: Floats | None
     group: Ints
-    below: Floats
-    upto: Floats
-    unweighted: bool
-
-    @classmethod
-    def of(cls, draws: Ints, case_weight: Floats | None, group: Ints) -> Bag:
-        """Rank the rows of a bag by their weights."""
-        weight = draws.astype(np.float64) if case_weight is None else draws * case_weight
-        if len(group) == int(group[-1]) + 1:
-            upto = np.cumsum(weight)
-            return cls(draws, weight, group, upto - weight, upto, case_weight is None)
-        mass = np.bincount(group, weights=weight)
-        upto = np.cumsum(mass)
-        below = upto - mass
-        return cls(draws, weight, group, below[group], upto[group], case_weight is None)
 
     @property
     def position(self) -> Ints:
         """The rows of the bag."""
         return np.flatnonzero(self.draws).astype(np.int32)
 
+    @cached_property
+    def size(self) -> int:
+        """Draws in all."""
+        return int(self.draws.sum())
+
+    @cached_property
+    def weight(self) -> Floats:
+        """Draws times case weights."""
+        if self.case_weight is None:
+            return self.draws.astype(np.float64)
+        return self.draws * self.case_weight
+
+    @cached_property
+    def mass(self) -> Floats:
+        """Weight at each distinct y."""
+        if not self.tied:
+            return self.weight
+        return np.bincount(self.group, weights=self.weight).astype(np.float64, copy=False)
+
+    @cached_property
+    def below(self) -> Floats:
+        """Weight of the bag's rows with a smaller y."""
+        below = np.cumsum(self.mass) - self.mass
+        return below[self.group] if self.tied else below
+
+    @cached_property
+    def upto(self) -> Floats:
+        """Weight of the bag's rows with y not larger."""
+        upto = np.cumsum(self.mass)
+        return upto[self.group] if self.tied else upto
+
     @property
     def total(self) -> float:
         """Weight of the bag."""
-        return float(self.upto[-1])
+        return float(self.size) if self.case_weight is None else float(self.upto[-1])
 
     @property
     def tied(self) -> bool:
         """Whether any two rows have the same y."""
         return len(self.group) > int(self.group[-1]) + 1
 
+    @property
+    def pairs(self) -> float:
+        """Weight of all pairs of the bag with different responses."""
+        if self.case_weight is not None:
+            return float((self.weight * self.below).sum())
+        if self.tied:
+            return float((self.mass * (np.cumsum(self.mass) - self.mass)).sum())
+        # twice the pairs and the squares make the square of the sum: all whole numbers
+        return float((self.size**2 - int(np.square(self.draws, dtype=np.int64).sum())) // 2)
+
     def is_whole(self, criterion: int) -> bool:
         """Tell whether scores are whole numbers that can be packed."""
-        return self.unweighted and criterion in (KENDALL, SPEARMAN) and self.total <= MOST_WHOLE
+        packed = self.case_weight is None and criterion in (KENDALL, SPEARMAN)
+        return packed and self.size <= MOST_WHOLE
 
 
 @dataclass(frozen=True)
@@ -141,7 +165,7 @@ class BagTree:
     gain : ndarray of float64
         Concordant less discordant pairs of each split.
     size, mass, mean : ndarray
-        Of each leaf: its draws, weight and mean vote; 0 for other nodes.
+        Draws of each node; weight and mean vote of each leaf, 0 for other nodes.
     position : ndarray of int
         Rows of the bag in the order of the leaves, from left to right.
     rank : ndarray of int, shape (d, 256)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crank.kernels.bags import LOW_BITS, WIDTH
+from crank.kernels.bags import WIDTH
 from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiled_forest_parts import (
     DIRECTION,
@@ -26,20 +26,27 @@ from crank.kernels.compiled_forest_parts import (
     Ints,
     Places,
     count_rows,
-    count_whole,
     draw_below,
     draw_row,
     find_cut,
+    list_rows,
     mixed,
     node_scores,
     part_rows,
+)
+from crank.kernels.compiled_forest_sums import (
+    count_all,
+    count_two,
+    pack_scores,
+    part_whole,
+    take_off,
+    whole_cut,
     whole_scores,
 )
-from crank.kernels.compiled_forest_sums import count_all, part_whole, take_off, whole_cut
 from crank.kernels.compiler import kernel
 from crank.kernels.cuts import ROUNDING
 
-SHARED_FROM = 256
+SHARED_FROM = 64
 """Rows of a node from which the sums of its parent less its sibling's are quicker than counting."""
 MOST_SLOTS, MOST_SUMS = 32, 2**20
 """Nodes that may wait with their sums, and numbers that these may be; others count anew."""
@@ -61,6 +68,7 @@ def grow_tree(
     upto: Floats,
     vote: Floats,
     whole: bool,
+    shared: bool,
     criterion: int,
     variance: bool,
     at_random: bool,
@@ -82,28 +90,30 @@ def grow_tree(
 ) -> int:
     """Grow one tree; return the number of its nodes.
 
-    ``position`` are the rows of the bag in y order, and in the end in the order of the leaves; the
-    other arrays of rows are by position; ``whole`` tells whether scores are whole numbers.
-    ``rank[j, code]`` is the place of a factor's level in this tree's order of levels, ``order`` its
-    inverse. ``by_row`` is ``bins`` the other way round, and empty if sums are not to be shared
-    between nodes. The last arguments are filled node by node; ``span`` is where a node's rows lie.
+    ``position`` is filled with the rows of the bag, in the order of the leaves; the other arrays of
+    rows are by position in y order. ``whole`` tells whether scores are whole numbers: then
+    ``weight``, ``below`` and ``upto`` may be empty. ``by_row`` is ``bins`` the other way round;
+    ``shared`` tells whether nodes share sums. ``rank[j, code]`` is the place of a factor's level in
+    this tree's order of levels, ``order`` its inverse. The last arguments are filled node by node;
+    ``span`` is where a node's rows lie.
     """
-    m, d = len(position), len(columns)
+    d = len(columns)
+    m, n_drawn = list_rows(draws, position)
+    position = position[:m]
     depth, size = np.zeros(len(column), np.intp), np.zeros(len(column), np.intp)
     keys = np.zeros(len(column), np.uint64)
     stack = np.empty(len(column), np.intp)
-    value, spare = np.empty(m if whole else 0, np.int64), np.empty(m if whole else 0, np.int64)
+    value = np.empty(len(draws) if whole else 0, np.int64)
+    packed_of, low_sides = np.zeros(len(column), np.int64), np.zeros(d, np.int64)
     if whole:
-        for p in range(m):
-            o = position[p]
-            n = np.int64(draws[o])
-            value[p] = ((np.int64(below[o] + upto[o]) * n) << LOW_BITS) + n
-    n_slots = min(MOST_SLOTS, MOST_SUMS // (d * WIDTH)) if len(by_row) > 0 else 0
+        packed_of[0] = pack_scores(position, group, tied, draws, value)
+    n_slots = min(MOST_SLOTS, MOST_SUMS // (d * WIDTH)) if whole and shared else 0
     kept, slot_of = np.empty((n_slots, d * WIDTH), np.int64), np.full(len(column), -1, np.intp)
     free, n_free = np.arange(n_slots), n_slots
     own, score = np.empty(0 if whole else m), np.empty(0 if whole else m)
     out = np.empty(m, np.int32)
     both, places = np.zeros(2 * WIDTH, np.int64), np.zeros(WIDTH, np.int64)
+    sides, values = np.zeros(WIDTH, np.uint64), np.zeros(WIDTH)
     sums, masses = np.zeros(2 * WIDTH), np.zeros(2 * WIDTH)
     counts = np.zeros(2 * WIDTH, np.int32)
     s, w, c = np.zeros(WIDTH), np.zeros(WIDTH), np.zeros(WIDTH, np.int64)
@@ -114,9 +124,7 @@ def grow_tree(
     side = np.zeros(WIDTH, np.bool_)
     n_nodes, waiting = 1, 1
     stack[0], keys[0] = 0, key
-    span[0, 0], span[0, 1] = 0, m
-    for p in range(m):
-        size[0] += draws[position[p]]
+    span[0, 0], span[0, 1], size[0] = 0, m, n_drawn
     while waiting > 0:
         waiting -= 1
         k = stack[waiting]
@@ -136,7 +144,7 @@ def grow_tree(
         if whole:
             mass = float(rows)
             total, spread, shift = whole_scores(
-                criterion, position, first, last, group, draws, rows, value
+                criterion, position, first, last, group, packed_of[k], value
             )
         else:
             mass, total, spread = node_scores(
@@ -175,7 +183,7 @@ def grow_tree(
             if slot >= 0:
                 pass
             elif whole:
-                count_whole(bins, a, b, position, first, last, value, both)
+                count_two(by_row, a, b, position, first, last, value, both)
             else:
                 count_rows(
                     bins, a, b, position, first, last, score, own, draws, sums, masses, counts
@@ -202,6 +210,10 @@ def grow_tree(
                         min_leaf,
                         stream,
                         places,
+                        sides,
+                        values,
+                        best,
+                        low_sides,
                         found,
                         j,
                     )
@@ -248,10 +260,14 @@ def grow_tree(
             place = rank[j, x] if columns[j, FACTOR] else x
             side[x] = (place <= found[j, LOW]) == low_is_left
         side[MISSING_BIN] = (found[j, MISSING_LOW] == 1) == low_is_left
+        left = np.int64(0)
         if whole:
-            middle, drawn_left, gain[k] = part_whole(
-                bins, j, side, position, first, last, group, tied, value, out, spare
+            left = low_sides[j] if low_is_left else packed_of[k] - low_sides[j]
+            drawn_left = left & LOW_MASK
+            middle, ranks = part_whole(
+                bins, j, side, position, first, last, group, tied, draws, out
             )
+            gain[k] = float(ranks - drawn_left * rows)
         else:
             middle, drawn_left, gain[k] = part_rows(
                 bins, j, side, position, first, last, group, tied, draws, own, out
@@ -266,6 +282,7 @@ def grow_tree(
             children[k, i] = child
             depth[child] = depth[k] + 1
             size[child] = drawn_left if i == 0 else rows - drawn_left
+            packed_of[child] = left if i == 0 else packed_of[k] - left
             span[child, 0] = first if i == 0 else middle
             span[child, 1] = middle if i == 0 else last
             keys[child] = mixed(keys[k] + (TO_LEFT if i == 0 else TO_RIGHT))
@@ -279,7 +296,8 @@ def grow_tree(
             n_free += 1
             if parts_again and enough and n_free > 1:
                 other = free[n_free - 2]
-                count_all(by_row, position, span[small, 0], span[small, 1], value, kept, other)
+                ends = span[small]
+                count_all(by_row, position, ends[0], ends[1], value, kept, other)
                 take_off(kept, slot, other)
                 slot_of[big] = slot
                 n_free -= 1
@@ -288,9 +306,9 @@ def grow_tree(
                     n_free -= 1
         n_nodes += 2
     for k in range(n_nodes):
+        size_of[k] = size[k]
         if column[k] < 0:
             stream[0] = ~keys[k]
-            sums_of = draw_row(stream, position, span[k, 0], span[k, 1], weight, vote)
+            sums_of = draw_row(stream, position, span[k, 0], span[k, 1], draws, weight, vote)
             drawn[k], mass_of[k], mean_of[k] = sums_of
-            size_of[k] = size[k]
     return n_nodes

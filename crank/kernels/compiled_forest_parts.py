@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.bags import LOW_BITS, SPEARMAN, WIDTH
+from crank.kernels.bags import LOW_BITS, WIDTH
 from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiled_layer import _score_node
 from crank.kernels.compiler import kernel_part
@@ -47,8 +47,31 @@ def draw_below(stream: Keys, n: int) -> int:
 
 
 @kernel_part
+def list_rows(draws: Ints, position: Ints) -> tuple[int, int]:
+    """List the rows that were drawn; return how many they are, and how many draws."""
+    m, drawn = np.uint64(0), 0
+    for row in range(len(draws)):
+        position[m] = row  # written anyway, kept if drawn: nothing branches
+        m += np.uint64(draws[row] > 0)
+        drawn += draws[row]
+    return np.intp(m), drawn  # type: ignore[return-value]  # numba's ints
+
+
+@kernel_part
+def weight_of(row: int, draws: Ints, weight: Floats) -> float:
+    """Return the weight of a row, its draws if there are no others."""
+    return weight[row] if len(weight) > 0 else float(draws[row])
+
+
+@kernel_part
 def draw_row(
-    stream: Keys, position: Ints, first: int, last: int, weight: Floats, vote: Floats
+    stream: Keys,
+    position: Ints,
+    first: int,
+    last: int,
+    draws: Ints,
+    weight: Floats,
+    vote: Floats,
 ) -> tuple[int, float, float]:
     """Draw a row of a leaf with a probability in proportion to its weight.
 
@@ -56,58 +79,15 @@ def draw_row(
     """
     mass, total = 0.0, 0.0
     for p in range(first, last):
-        w = weight[position[p]]
+        w = weight_of(position[p], draws, weight)
         mass += w
         total += w * vote[position[p]]
     wanted = mass * ((draw_below(stream, 2**30) + 0.5) / 2.0**30)
     for p in range(first, last):
-        wanted -= weight[position[p]]
+        wanted -= weight_of(position[p], draws, weight)
         if wanted <= 0.0:
             return int(position[p]), mass, total / mass
     return int(position[last - 1]), mass, total / mass
-
-
-@kernel_part
-def whole_scores(
-    criterion: int,
-    position: Ints,
-    first: int,
-    last: int,
-    group: Ints,
-    draws: Ints,
-    rows: int,
-    value: Wide,
-) -> tuple[float, float, float]:
-    """Pack scores and draws; return the sum of scores, of their sizes, and the mean to take off.
-
-    Scores of spearman are twice the rank in the bag: the same in every node but for their mean.
-    They are packed once and go with their rows.
-    """
-    if criterion == SPEARMAN:
-        total = 0
-        for p in range(first, last):
-            total += value[p] >> LOW_BITS
-        centre = total / rows
-        # sizes need no sum: they bound rounding only, and the range bounds them
-        low = (value[first] >> LOW_BITS) / (value[first] & LOW_MASK)
-        high = (value[last - 1] >> LOW_BITS) / (value[last - 1] & LOW_MASK)
-        return total - centre * rows, rows * (high - low), centre
-    under, size, sum_of = 0, 0, 0
-    p = first
-    while p < last:
-        past, tied = p, 0
-        while past < last and group[position[past]] == group[position[p]]:
-            tied += draws[position[past]]
-            past += 1
-        score = 2 * under + tied - rows
-        for q in range(p, past):
-            n = draws[position[q]]
-            value[q] = ((score * n) << LOW_BITS) + n
-        sum_of += score * tied
-        size += abs(score) * tied
-        under += tied
-        p = past
-    return float(sum_of), float(size), 0.0
 
 
 @kernel_part
@@ -139,20 +119,6 @@ def node_scores(
 
 
 @kernel_part
-def count_whole(
-    bins: Bins, a: int, b: int, position: Ints, first: int, last: int, value: Wide, both: Wide
-) -> None:
-    """Add the rows of a node to the packed sums of two columns."""
-    for x in range(2 * WIDTH):
-        both[x] = 0
-    i, j, shift = np.uint64(a), np.uint64(b), np.uint64(WIDTH)
-    for p in range(np.uint64(first), np.uint64(last)):
-        row, v = np.uint64(position[p]), value[p]
-        both[np.uint64(bins[i, row])] += v
-        both[np.uint64(bins[j, row]) + shift] += v
-
-
-@kernel_part
 def count_rows(
     bins: Bins,
     a: int,
@@ -167,7 +133,7 @@ def count_rows(
     masses: Floats,
     counts: Ints,
 ) -> None:
-    """Do the same for scores and weights that are no whole numbers."""
+    """Add the rows of a node to the sums of two columns."""
     for k in range(2 * WIDTH):
         sums[k], masses[k], counts[k] = 0.0, 0.0, 0
     i, j, shift = np.uint64(a), np.uint64(b), np.uint64(WIDTH)

@@ -1,4 +1,4 @@
-"""Compiled: sums over all columns of a node at once, and the best cut from packed sums.
+"""Compiled: packed sums of a node's columns, the best cut from them, and the partition of rows.
 
 Scores of spearman do not depend on the node, so the sums of a node are those of its two sides
 together: only the smaller side is counted, the sums of the larger are what is left.
@@ -6,10 +6,14 @@ together: only the smaller side is counted, the sums of the larger are what is l
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from crank.kernels.bags import LOW_BITS, WIDTH
+from crank.kernels.bags import LOW_BITS, SPEARMAN, WIDTH
 from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiled_forest_parts import (
     HIGH,
@@ -18,20 +22,130 @@ from crank.kernels.compiled_forest_parts import (
     LOW_MASK,
     MISSING_LOW,
     Bins,
+    Floats,
     Ints,
     Keys,
     Places,
     Wide,
     draw_below,
-    value_of,
 )
 from crank.kernels.compiler import kernel_part
 
-SLACK = 1.0 + 1e-12
-"""A cut may be passed over without its exact value if it is worse by more than rounding."""
-
 AllSums = NDArray[np.int64]
 """Of shape (slots, d × 256): packed sums of the nodes that wait, by column and bin."""
+
+LOW_SHIFT, LOW_PART, SIGN = np.uint64(LOW_BITS), np.uint64(LOW_MASK), np.uint64(1 << 63)
+EXPONENT, OFFSET = np.uint64(0x433 << 52), 2.0**52
+"""A whole number below 2⁵² in the bits of a double after this exponent makes it 2⁵² more."""
+SCORE_OFFSET = OFFSET + 2.0 ** (63 - LOW_BITS)
+"""The same for scores, which are not negative once `SIGN` was added to what they are packed in."""
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba is untyped
+def as_double(context: Any, bits: Any) -> Any:
+    """Read 64 bits as a double.
+
+    Compilers turn 64-bit integers into doubles one by one, but mask, shift and subtract several at
+    a time: so packed sums become doubles.
+    """
+    del context, bits
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del signature
+        return builder.bitcast(arguments[0], target.get_value_type(types.float64))
+
+    return types.float64(types.uint64), build
+
+
+@kernel_part
+def draws_in(packed: np.uint64) -> float:
+    """Unpack the draws of a sum."""
+    return as_double((packed & LOW_PART) | EXPONENT) - OFFSET  # type: ignore[no-any-return]
+
+
+@kernel_part
+def score_in(packed: np.uint64, centre: float) -> float:
+    """Unpack the score of a sum that `SIGN` was added to, less a mean for each draw."""
+    score = as_double((packed >> LOW_SHIFT) | EXPONENT) - SCORE_OFFSET
+    return score - centre * draws_in(packed)  # type: ignore[no-any-return]
+
+
+@kernel_part
+def pack_scores(position: Ints, group: Ints, tied: bool, draws: Ints, value: Wide) -> int:
+    """Pack twice the rank of each row of the bag, times its draws, with its draws; sum them up."""
+    m, under, total = len(position), np.int64(0), np.int64(0)
+    if not tied:
+        for p in range(m):
+            row = np.uint64(position[p])
+            n = np.int64(draws[row])
+            value[row] = (((2 * under + n) * n) << LOW_BITS) + n
+            under += n
+            total += value[row]
+        return total  # type: ignore[return-value]  # numba's ints
+    p = 0
+    while p < m:
+        past, inside = p, np.int64(0)
+        while past < m and group[position[past]] == group[position[p]]:
+            inside += draws[position[past]]
+            past += 1
+        for q in range(p, past):
+            n = np.int64(draws[position[q]])
+            value[position[q]] = (((2 * under + inside) * n) << LOW_BITS) + n
+            total += value[position[q]]
+        under += inside
+        p = past
+    return total  # type: ignore[return-value]  # numba's ints
+
+
+@kernel_part
+def whole_scores(
+    criterion: int, position: Ints, first: int, last: int, group: Ints, packed: int, value: Wide
+) -> tuple[float, float, float]:
+    """Return the sum of a node's scores, of their sizes, and the mean to take off.
+
+    Scores of spearman, `pack_scores`, are the same in every node but for their mean, and
+    ``packed`` is their sum; those of kendall are packed anew.
+    """
+    rows = packed & LOW_MASK
+    if criterion == SPEARMAN:
+        total = packed >> LOW_BITS
+        centre = total / rows
+        # sizes need no sum: they bound rounding only, and the range bounds them
+        lowest, highest = value[position[first]], value[position[last - 1]]
+        low = (lowest >> LOW_BITS) / (lowest & LOW_MASK)
+        high = (highest >> LOW_BITS) / (highest & LOW_MASK)
+        return total - centre * rows, rows * (high - low), centre
+    under, size, sum_of = np.int64(0), np.int64(0), np.int64(0)
+    p = first
+    while p < last:
+        past, inside = p, np.int64(0)
+        while past < last and group[position[past]] == group[position[p]]:
+            inside += value[position[past]] & LOW_MASK
+            past += 1
+        score = 2 * under + inside - rows
+        for q in range(p, past):
+            n = value[position[q]] & LOW_MASK
+            value[position[q]] = ((score * n) << LOW_BITS) + n
+        sum_of += score * inside
+        size += abs(score) * inside
+        under += inside
+        p = past
+    return float(sum_of), float(size), 0.0
+
+
+@kernel_part
+def count_two(
+    by_row: Bins, a: int, b: int, position: Ints, first: int, last: int, value: Wide, both: Wide
+) -> None:
+    """Add the rows of a node to the packed sums of two columns."""
+    for x in range(2 * WIDTH):
+        both[x] = 0
+    i, j, shift = np.uint64(a), np.uint64(b), np.uint64(WIDTH)
+    for p in range(np.uint64(first), np.uint64(last)):
+        row = np.uint64(position[p])
+        v = value[row]
+        both[np.uint64(by_row[row, i])] += v
+        both[np.uint64(by_row[row, j]) + shift] += v
 
 
 @kernel_part
@@ -43,7 +157,8 @@ def count_all(
     for x in range(len(one)):
         one[x] = 0
     for p in range(np.uint64(first), np.uint64(last)):
-        row, v = np.uint64(position[p]), value[p]
+        row = np.uint64(position[p])
+        v = value[row]
         for j in range(np.uint64(d)):
             one[j * np.uint64(WIDTH) + np.uint64(by_row[row, j])] += v
 
@@ -54,6 +169,24 @@ def take_off(sums: AllSums, slot: int, part: int) -> None:
     whole, less = sums[slot], sums[part]
     for x in range(len(whole)):
         whole[x] -= less[x]
+
+
+@kernel_part
+def largest(values: Floats, first: np.uint64, last: np.uint64) -> float:
+    """Return the largest of some values that are not negative, 0 if there are none."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four side by side: none waits for the one before
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    at = first
+    while at + four <= last:
+        a = values[at] if values[at] > a else a
+        b = values[at + one] if values[at + one] > b else b
+        c = values[at + two] if values[at + two] > c else c
+        d = values[at + three] if values[at + three] > d else d
+        at += four
+    while at < last:
+        a = values[at] if values[at] > a else a
+        at += one
+    return max(max(a, b), max(c, d))
 
 
 @kernel_part
@@ -73,21 +206,27 @@ def whole_cut(
     min_leaf: int,
     stream: Keys,
     places: Wide,
+    sides: Keys,
+    values: Floats,
+    to_beat: float,
+    low_sides: Wide,
     found: Ints,
     j: int,
 ) -> float:
     """Find the best cut of a column as `find_cut` does, from sums that begin at a place.
 
-    An empty bin has the value of the one before, and of cuts as good the first is taken: so empty
-    bins need no test. ``places`` is room for the sums of a factor's levels in their order.
+    Scores and draws of all low sides are summed first, so that cuts can be valued several at a
+    time; those of the best cut are kept in ``low_sides``. An empty bin has the value of the one
+    before, and of cuts as good the first is taken: so empty bins need no test. Which cut it is
+    matters only if it is as good as ``to_beat``. ``places``, ``sides`` and ``values`` are room for
+    the sums of a factor's levels in their order, of low sides, and for the values of cuts.
     """
     missing = packed[at + MISSING_BIN]
     if factor:
         for b in range(n_bins):
             places[b] = packed[at + order[b]]
         packed, at = places, 0
-    base, stop = np.uint64(at), np.uint64(n_bins)
-    start, highest = np.uint64(0), n_bins - 1
+    start, stop, highest = 0, n_bins, n_bins - 1
     if at_random or direction != 0:
         lowest = 0
         while lowest < n_bins and packed[at + lowest] == 0:
@@ -97,38 +236,44 @@ def whole_cut(
         if at_random:
             if lowest >= highest:
                 return 0.0
-            start = np.uint64(lowest + draw_below(stream, highest - lowest))
-            stop = start + np.uint64(1)
-    mass, most = float(rows), rows - min_leaf
-    # infinite if there is nothing to compare with: then every cut gets its exact value
-    scale = mass * SLACK if variance else np.inf
-    chosen = 0.0
+            start = lowest + draw_below(stream, highest - lowest)
+            stop = start + 1
+    mass, chosen = float(rows), 0.0
+    fewest, most = np.uint64(min_leaf), np.uint64(rows - min_leaf)
     for missing_low in range(2 if missing != 0 else 1):
-        both = missing if missing_low else np.int64(0)
-        best, taken = chosen + missing_low * error, 0
-        for b in range(start):
-            both += packed[base + b]
-        for b in range(start, stop):
-            both += packed[base + b]
-            n_low = both & LOW_MASK
-            if n_low < min_leaf:
-                continue
-            if n_low > most:
-                break
-            low_mass = float(n_low)
-            low = float(both >> LOW_BITS) - centre * low_mass
-            if low * low * scale < best * (low_mass * (mass - low_mass)):
-                continue
-            if direction * (2.0 * low - total) > 0.0 and (missing_low or np.intp(b) < highest):
-                continue
-            value = value_of(low, low_mass, total, mass, variance)
-            if value > best and (taken == 0 or value > best + error):
-                best, taken = value, 1
-                found[j, LOW], found[j, MISSING_LOW] = np.intp(b), missing_low
-                found[j, LOW_IS_LEFT] = 2.0 * low > total
-        if taken > 0:
+        both = SIGN + np.uint64(missing if missing_low else 0)
+        base = np.uint64(at)
+        for b in range(np.uint64(stop)):
+            both += np.uint64(packed[base + b])
+            sides[b] = both
+        # no index is negative: said so, loops need not ask, and take several at a time
+        first, last, one = np.uint64(start), np.uint64(stop), np.uint64(1)
+        while first < last and sides[first] & LOW_PART < fewest:
+            first += one
+        while last > first and sides[last - one] & LOW_PART > most:
+            last -= one
+        if variance:
+            for b in range(first, last):
+                low, low_mass = score_in(sides[b], centre), draws_in(sides[b])
+                values[b] = low * low * (mass / (low_mass * (mass - low_mass)))
+        else:
+            for b in range(first, last):
+                values[b] = abs(2.0 * score_in(sides[b], centre) - total)
+        if direction != 0:
+            for b in range(first, last if missing_low else min(last, np.uint64(highest))):
+                if direction * (2.0 * score_in(sides[b], centre) - total) > 0.0:
+                    values[b] = 0.0
+        best = largest(values, first, last)
+        if best <= chosen + missing_low * error:
+            continue
+        if best < to_beat - 2.0 * error:  # whichever it is, another column is better
             chosen = best
-    if chosen > 0.0:
+            continue
+        while values[first] < best - error or values[first] <= 0.0:
+            first += one
+        chosen, low_sides[j] = values[first], np.int64(sides[first] - SIGN)
+        found[j, LOW], found[j, MISSING_LOW] = first, missing_low
+        found[j, LOW_IS_LEFT] = 2.0 * score_in(sides[first], centre) > total
         after = found[j, LOW] + 1
         while after < n_bins and packed[at + after] == 0:
             after += 1
@@ -146,44 +291,40 @@ def part_whole(
     last: int,
     group: Ints,
     tied: bool,
-    value: Wide,
+    draws: Ints,
     out: Ints,
-    spare: Wide,
-) -> tuple[int, int, float]:
-    """Do as `part_rows` does, in whole numbers; packed values go with their rows."""
-    one, to_left, to_right = np.uint64(1), np.uint64(first), np.uint64(0)
-    pairs, w_left, w_right = np.int64(0), np.int64(0), np.int64(0)
-    on_left, on_right = np.int64(0), np.int64(0)
-    column = np.uint64(j)
+) -> tuple[int, int]:
+    """Part the rows of a node, stably; return where the right side begins, and its rank sum.
+
+    The sum, over draws on the left, of the draws below and of those up to it; less the draws on the
+    left times all, it is the concordant pairs less the discordant ones (theory §4).
+    """
+    begin, end, column = np.uint64(first), np.uint64(last), np.uint64(j)
+    to_left = begin
+    ranks, under = np.int64(0), np.int64(0)
+    on_left, inside = np.int64(0), np.int64(0)
     before = group[position[first]]
-    for p in range(np.uint64(first), np.uint64(last)):
-        o, v = position[p], value[p]
-        if tied and group[o] != before:
-            pairs += on_left * w_right - on_right * w_left
-            w_left += on_left
-            w_right += on_right
-            on_left, on_right = np.int64(0), np.int64(0)
-            before = group[o]
-        goes = np.uint64(side[np.uint64(bins[column, np.uint64(o)])])
+    for p in range(begin, end):
+        o = position[p]
+        row = np.uint64(o)
+        goes = np.uint64(side[np.uint64(bins[column, row])])
+        n = np.int64(draws[row])
         # both are written, one place moves on: nothing branches
-        position[to_left], value[to_left] = o, v
-        out[to_right], spare[to_right] = o, v
+        position[to_left] = o
+        out[p - to_left] = o
         to_left += goes
-        to_right += one - goes
-        n = v & LOW_MASK
-        left = n * np.int64(goes)
-        right = n - left
         if tied:
-            on_left += left
-            on_right += right
+            if group[row] != before:
+                ranks += on_left * (2 * under + inside)
+                under += inside
+                on_left, inside = np.int64(0), np.int64(0)
+                before = group[row]
+            on_left += n & -np.int64(goes)
+            inside += n
         else:
-            pairs += left * w_right - right * w_left
-            w_left += left
-            w_right += right
-    if tied:
-        pairs += on_left * w_right - on_right * w_left
-        w_left += on_left
-    for p in range(to_right):
+            ranks += (n * (2 * under + n)) & -np.int64(goes)
+            under += n
+    ranks += on_left * (2 * under + inside)
+    for p in range(end - to_left):
         position[to_left + p] = out[p]
-        value[to_left + p] = spare[p]
-    return np.intp(to_left), w_left, float(pairs)  # type: ignore[return-value]  # numba's ints
+    return np.intp(to_left), ranks  # type: ignore[return-value]  # numba's ints

@@ -12,8 +12,9 @@ def sums_below(
     by_y: IntArray, y_rank: IntArray, score_rank: IntArray, values: FloatArray
 ) -> FloatArray:
     """Do what `crank.kernels.order.JointOrder.below` does, with a tree of sums over scores."""
-    result = np.empty_like(values)
-    _sweep(by_y, y_rank, score_rank, score_rank.max() + 1, values, result)
+    result, groups = np.empty_like(values), score_rank.max() + 1
+    for row, total in zip(values, result, strict=True):
+        _sweep(by_y, y_rank, score_rank, groups, np.ascontiguousarray(row), total)
     return result
 
 
@@ -26,30 +27,27 @@ def _sweep(
     values: FloatArray,
     result: FloatArray,
 ) -> None:
-    k, n = values.shape
-    tree = np.zeros((groups + 1, k))  # Fenwick's: sums of the scores seen so far
-    at = np.zeros((groups, k))
+    n = len(values)
+    tree = np.zeros(groups + 1)  # Fenwick's: sums of the scores seen so far
+    at = np.zeros(groups)
     start = 0
     while start < n:
         y = y_rank[by_y[start]]
         stop = start
         while stop < n and y_rank[by_y[stop]] == y:
             row = by_y[stop]
-            for v in range(k):
-                result[v, row] = at[score_rank[row], v]
             i = score_rank[row]
+            total = at[i]
             while i > 0:
-                for v in range(k):
-                    result[v, row] += 2.0 * tree[i, v]
+                total += 2.0 * tree[i]
                 i -= i & -i
+            result[row] = total
             stop += 1
         for place in range(start, stop):
             row = by_y[place]
             i = score_rank[row] + 1
-            for v in range(k):
-                at[i - 1, v] += values[v, row]
+            at[i - 1] += values[row]
             while i <= groups:
-                for v in range(k):
-                    tree[i, v] += values[v, row]
+                tree[i] += values[row]
                 i += i & -i
         start = stop

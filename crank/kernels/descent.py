@@ -231,8 +231,8 @@ class NodeTable:
         return int(self.column.max()) if self.inner.any() else -1
 
     @cached_property
-    def _child(self) -> Indices:
-        """The next node after each branch of each node."""
+    def children(self) -> Indices:
+        """The next node after each branch, low, high or missing, of each node."""
         missing = np.where(self.missing_low, self.low, self.high)
         return np.column_stack((self.low, self.high, missing)).ravel()
 
@@ -252,7 +252,7 @@ class NodeTable:
     def _lists(self) -> tuple[list[Any], ...]:
         start, width = self.level_sets
         column = np.where(self.inner, self.column, -1)  # where a walk ends
-        arrays = (column, self.threshold, self._child, start, width, self.level_branch)
+        arrays = (column, self.threshold, self.children, start, width, self.level_branch)
         return tuple(array.tolist() for array in arrays)
 
     @cached_property
@@ -264,7 +264,7 @@ class NodeTable:
 
     @cached_property
     def _narrow(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        return self.column.astype(np.uint32), self._child.astype(np.uint32)
+        return self.column.astype(np.uint32), self.children.astype(np.uint32)
 
     def _one_by_one(self, X: NDArray[Any], trees: int) -> list[int]:
         """Walk each row down each tree in plain Python; the leaves, tree by tree."""
@@ -297,7 +297,7 @@ class NodeTable:
             branch[np.isnan(x)] = GOES_MISSING
             if len(self.level_branch):
                 self._look_levels_up(x, node, branch)
-            node = self._child[3 * node + branch]
+            node = self.children[3 * node + branch]
         return node
 
     def goes_low(self, X: NDArray[Any], node: int) -> NDArray[np.bool_]:

@@ -31,10 +31,10 @@ def grow_bag(bins: ForestBins, bag: Bag, growth: Growth, vote: Floats, key: int)
         k = stack.pop()
         first, last = span[k]
         rows = position[first:last].copy()
+        size[k] = int(bag.draws[rows].sum())
         found = _split(bins, bag, growth, rows, depth[k], Stream(keys[k]), order)
         if found is None:
             drawn[k] = _drawn(Stream(~keys[k]), rows, bag.weight[rows])
-            size[k] = int(bag.draws[rows].sum())
             mass[k] = float(np.cumsum(bag.weight[rows])[-1])
             mean[k] = float(np.cumsum(bag.weight[rows] * vote[rows])[-1]) / mass[k]
             continue

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.compiler import numba_works
+from crank.kernels.compiler import is_stored, numba_works
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 COMPILED_FROM = 200_000
 """Rows from which loading numba costs less than it saves."""
+LOADED_FROM, STORED_FROM = 50_000, 5_000
+"""Rows from which compiling repays if numba is loaded, and loading what was compiled before."""
 
 
 def dense_ranks(values: NDArray[Any]) -> tuple[IntArray, IntArray]:
@@ -61,6 +64,17 @@ def group_sums(group: IntArray, values: NDArray[Any], count: int) -> FloatArray:
     [5.0, 0.0, 4.0, 0.0]
     """
     return np.bincount(group, weights=values, minlength=count).astype(np.float64, copy=False)
+
+
+def dot(a: FloatArray, b: FloatArray) -> float:
+    """Sum products; BLAS would wake threads that then spin beside ours.
+
+    Examples
+    --------
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    return float((a * b).sum())
 
 
 def dominance_sums(arrangement: IntArray, values: FloatArray) -> FloatArray:
@@ -166,7 +180,7 @@ class JointOrder:
         -------
         ndarray of float64, shape (k, n)
         """
-        if len(self.by_y) >= COMPILED_FROM and numba_works():
+        if _compiled_pays(values):
             from crank.kernels.compiled_order import sums_below
 
             return sums_below(self.by_y, self.y_rank, self.score_rank, values)
@@ -209,6 +223,17 @@ class JointOrder:
         result = np.empty_like(values)
         result[:, self.by_score] = running.take(start, axis=1) + running.take(stop, axis=1)
         return result
+
+
+def _compiled_pays(values: FloatArray) -> bool:
+    """Tell whether to sum in compiled code; whether numba is loaded must not show in sums."""
+    n = values.shape[1]
+    if n >= COMPILED_FROM:
+        return numba_works()
+    if "numba" not in sys.modules or n < STORED_FROM:
+        return False
+    pays = n >= LOADED_FROM or is_stored("_sweep")
+    return pays and numba_works() and bool((values == np.rint(values)).all())
 
 
 def joint_order(y_rank: IntArray, score_rank: IntArray) -> JointOrder:

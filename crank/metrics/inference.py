@@ -200,14 +200,17 @@ def figure_concordance(
     groups: Any = None,
     alpha: float = 0.05,
     copies: FloatArray | None = None,
+    sample: Sample | None = None,
 ) -> Concordance:
     """Do what `concordance` does for any figure.
 
     ``copies`` counts the rows, of equal weight, that each row stands for; ``weights`` are those
-    of all of them then.
+    of all of them then. ``sample`` is what another figure read from the same arguments: what it
+    sorted and summed is not done again.
     """
     check_alpha(alpha)
-    sample = figure.read(y, s, weights)
+    if sample is None:
+        sample = figure.read(y, s, weights)
     estimate, influences = figure.influences(sample)
     if copies is not None:
         known = figure_evidence(figure, sample.weight, sample.mass, copies)

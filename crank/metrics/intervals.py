@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crank.kernels.order import FloatArray
+from crank.kernels.order import FloatArray, dot
 from crank.metrics.student import SMALLEST, quantile, two_sided
 
 ROUNDING = 1e-13
@@ -90,7 +90,7 @@ def evidence(
     """
     units = effective_number(weight, copies)
     share = mass / mass.sum()
-    apart = (1.0 - float(share @ share)) / 2.0
+    apart = (1.0 - dot(share, share)) / 2.0
     # a set takes each y once: the commonest values run out of partners
     rare = min(members - 1, len(share))
     top = np.sort(np.partition(share, -rare)[-rare:])[::-1].cumsum()
@@ -113,7 +113,7 @@ def moments(influences: FloatArray, copies: FloatArray | None) -> tuple[float, f
     """
     squares = influences**2
     if copies is None:
-        return len(squares), float(squares.sum()), float(squares @ squares)
+        return len(squares), float(squares.sum()), dot(squares, squares)
     each = squares / copies
     return float(copies.sum()), float(each.sum()), float((each**2 / copies).sum())
 
@@ -127,7 +127,7 @@ def effective_number(weight: FloatArray, copies: FloatArray | None = None) -> fl
     (2.6666666666666665, 1.0)
     """
     scaled = weight / weight.max()
-    squares = scaled @ scaled if copies is None else (scaled**2 / copies).sum()
+    squares = dot(scaled, scaled) if copies is None else (scaled**2 / copies).sum()
     return float(scaled.sum() ** 2 / squares)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crank.kernels.order import FloatArray, group_sums
+from crank.kernels.order import FloatArray, dot, group_sums
 from crank.metrics.direct import after, before, direct_sums
 from crank.metrics.pairs import kendall_rate
 from crank.metrics.profile import Weighting, integrated, threshold_auc
@@ -26,7 +26,7 @@ def kendall_influences(sample: Sample) -> tuple[float, FloatArray]:
     """Return d_τ and the influence of each row on it."""
     rate = kendall_rate(sample)
     comparable = (sample.below + sample.above)[sample.y_rank]
-    pairs = sample.mass @ sample.below
+    pairs = dot(sample.mass, sample.below)
     concordant = sample.won_below + sample.won_above
     return rate, sample.weight * (concordant - rate * comparable) / pairs
 
@@ -94,7 +94,7 @@ def _triple_pull(sample: Sample, mean: float) -> _Pull:
     pairs = sample.below * sample.above
     each = np.where(pairs > 0.0, sample.mass, 0.0)
     expected = np.full(len(each), mean)
-    return _Pull(each, each, expected, expected, pairs, float(each @ pairs))
+    return _Pull(each, each, expected, expected, pairs, dot(each, pairs))
 
 
 def _uniform_pull(sample: Sample, auc: FloatArray, mean: float) -> _Pull:
@@ -126,5 +126,5 @@ def _uniform_pull(sample: Sample, auc: FloatArray, mean: float) -> _Pull:
         expected_lower=expected[0],
         expected_higher=expected[1],
         own=usable.astype(np.float64),
-        total=float(each @ pairs),
+        total=dot(each, pairs),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from crank.kernels.order import dot
 from crank.metrics.sample import Sample, read_sample
 
 
@@ -49,7 +50,7 @@ def kendall(y: ArrayLike, s: ArrayLike, *, weights: ArrayLike | None = None) -> 
 
 def kendall_rate(sample: Sample) -> float:
     """Compute d_τ of a sample that was read before."""
-    return unit_ratio(float(sample.weight @ sample.won_below), float(sample.mass @ sample.below))
+    return unit_ratio(dot(sample.weight, sample.won_below), dot(sample.mass, sample.below))
 
 
 def unit_ratio(part: float, whole: float) -> float:
