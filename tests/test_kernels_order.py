@@ -101,7 +101,7 @@ def test_sums_do_not_tell_whether_numba_is_loaded(monkeypatch: pytest.MonkeyPatc
     sums_below = compiled_order.sums_below
     monkeypatch.setattr(compiled_order, "sums_below", sums)
     monkeypatch.setattr("crank.kernels.order.LOADED_FROM", 1)
-    monkeypatch.setattr("crank.kernels.order.STORED_FROM", 1)
+    monkeypatch.setattr("crank.kernels.order.ROWS_IN_ALL", 1)
     np.testing.assert_array_equal(order.below(whole), expected[0])
     assert asked == [1]
     np.testing.assert_array_equal(order.below(halves), expected[1])

@@ -12,7 +12,7 @@ from crank.criteria import ROUNDING, Criterion
 from crank.fitting.tree_votes import votes_by_bins, votes_by_values, votes_of
 from crank.growing.matrix import TrainingMatrix
 from crank.kernels.bags import Bag, BagTree, Growth, level_orders
-from crank.kernels.compiler import is_stored, numba_works
+from crank.kernels.compiler import is_stored, numba_works, repays
 from crank.kernels.cuts import Layer
 from crank.kernels.forest import grow_bag
 from crank.kernels.forest_bins import ForestBins, bin_columns
@@ -29,7 +29,7 @@ COMPILED_FROM = 2**16
 STORED_FROM = 2**14
 """Values from which loading what was compiled before repays: NumPy takes half a second for them."""
 BY_BINS_FROM = 2**22
-"""Rows that all trees vote for from which it repays to compile votes by bins, too."""
+"""Rows that the trees of a process vote for from which it repays to compile votes by bins, too."""
 CRITERIA = {"crank": 0, "kendall": 1, "iauc": 2, "spearman": 3}
 """As `crank.kernels.compiled_layer` numbers them."""
 
@@ -62,7 +62,7 @@ def column_trees(
     weight = None if ranks.unweighted else ranks.weight
     grow = grow_compiled if compiled else grow_bag
     by_bins = compiled and data.X.dtype in (np.float32, np.float64)
-    by_bins = by_bins and (options.n_trees * n >= BY_BINS_FROM or is_stored("_vote_absent_*"))
+    by_bins = by_bins and repays("_vote_absent_*", options.n_trees * n, BY_BINS_FROM)
     if compiled:
         _ = bins.by_row  # once, before threads ask for it
 

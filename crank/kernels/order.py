@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.compiler import is_stored, numba_works
+from crank.kernels.compiler import numba_works, repays
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 COMPILED_FROM = 200_000
 """Rows from which loading numba costs less than it saves."""
-LOADED_FROM, STORED_FROM = 50_000, 5_000
-"""Rows from which compiling repays if numba is loaded, and loading what was compiled before."""
+LOADED_FROM, ROWS_IN_ALL = 5_000, 250_000
+"""Rows from which compiled sums repay if numba is loaded; rows in all that repay compiling."""
+
+ONE_THREAD = 10_000
+"""Numbers that BLAS multiplies in one thread."""
 
 
 def dense_ranks(values: NDArray[Any]) -> tuple[IntArray, IntArray]:
@@ -67,14 +70,14 @@ def group_sums(group: IntArray, values: NDArray[Any], count: int) -> FloatArray:
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:
-    """Sum products; BLAS would wake threads that then spin beside ours.
+    """Sum products; BLAS would wake threads for long arrays, which then spin beside ours.
 
     Examples
     --------
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
     """
-    return float((a * b).sum())
+    return float(a @ b) if len(a) <= ONE_THREAD else float((a * b).sum())
 
 
 def dominance_sums(arrangement: IntArray, values: FloatArray) -> FloatArray:
@@ -230,10 +233,9 @@ def _compiled_pays(values: FloatArray) -> bool:
     n = values.shape[1]
     if n >= COMPILED_FROM:
         return numba_works()
-    if "numba" not in sys.modules or n < STORED_FROM:
+    if "numba" not in sys.modules or n < LOADED_FROM or (values != np.rint(values)).any():
         return False
-    pays = n >= LOADED_FROM or is_stored("_sweep")
-    return pays and numba_works() and bool((values == np.rint(values)).all())
+    return repays("_sweep", values.size, ROWS_IN_ALL) and numba_works()
 
 
 def joint_order(y_rank: IntArray, score_rank: IntArray) -> JointOrder:
