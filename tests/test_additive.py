@@ -261,7 +261,7 @@ def test_smoothing_maximises_the_restricted_likelihood() -> None:
     penalties = column_penalties(design)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     # no ridge: then the prior of a term is its smoothing alone
-    penalty = Penalty(penalties.bending, np.zeros(X.shape[1]), penalties.term)
+    penalty = Penalty(penalties.bending, np.zeros(X.shape[1]), penalties.term, penalties.caution)
     pairs = Pairs(Z, ranks, LINKS["logit"], 0.0, 0.0)
     found = choose_smoothing(pairs, penalty)
     unit = ranks.total**2 / 2.0
@@ -283,6 +283,34 @@ def test_smoothing_maximises_the_restricted_likelihood() -> None:
             other[k] *= times
             values.append(restricted_likelihood(J / unit, at, c / unit, penalty, other))
         assert values[1] > max(values[0], values[2]) - 1e-3
+
+
+def test_products_are_twice_as_smooth_as_they_ask_and_bands_know_it() -> None:
+    n = 200
+    frame = sample(n, 3)
+    frame["y"] += frame["x"] * np.log(frame["z"])
+    for smoothing in (None, 0.01):
+        m = crank.additive(frame, "y ~ x + z + x:z", smoothing=smoothing, cv=None)
+        ranker, columns = m.ranker, column_penalties(m.design)
+        assert columns.caution.tolist() == np.where(columns.term == 2, 2.0, 1.0).tolist()
+        X, b = np.asarray(m.design_matrix(frame), dtype=float), ranker.coef
+        P, i, j = np.diag(ranker.column_penalty) * n**2 / 2.0, *np.triu_indices(n, 1)
+        D, p = X[i] - X[j], expit((X[i] - X[j]) @ b)
+        information = (D * (p * (1 - p))[:, None]).T @ D + P
+        inverse = np.linalg.inv(information)
+        _, vcov, freedom = naive(X, frame["y"].to_numpy(), np.ones(n), ranker.column_penalty)
+        spread, lost = np.sum(vcov * information) / freedom.sum(), n / (n - freedom.sum())
+        times = columns.caution if smoothing is None else np.ones(len(b))
+        bias = spread * inverse @ (P * times) @ inverse
+        assert np.allclose(ranker.uncertainty, lost * (vcov + bias), rtol=1e-3, atol=1e-7)
+        if smoothing is None:
+            for term in (0, 2):
+                here = columns.term == term
+                bending, used = columns.bending[here], freedom[here].sum()
+                asked = spread * lost * used / (n**2 / 2.0 * np.sum(bending * b[here] ** 2))
+                found = (ranker.column_penalty[here] - 1e-4) / bending
+                # on a coarse grid, until degrees of freedom change by less than .02
+                assert found == pytest.approx(times[here] * asked, rel=0.1)
 
 
 def test_lines_stay_lines_and_curves_bend() -> None:

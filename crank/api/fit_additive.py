@@ -62,9 +62,10 @@ def additive(
         separated rows, redundant columns and rare levels from mattering.
     pairs : int, "auto" or list of pairs of names
         Effects of two columns together that their curves cannot express: a surface of two curves,
-        or a curve for each level of a category. "auto" adds as many, 10 at most, as let rows that
-        were held out be ranked best, often none; a number adds the strongest so many;
-        ``[("x", "z")]`` names them. With a `smoothing` that is given none are sought.
+        or a curve for each level of a category. "auto" adds those of the 10 strongest that do
+        something, if rows that were held out are ranked better with them; a number adds the
+        strongest so many; ``[("x", "z")]`` names them. They are twice as smooth as their size asks
+        for. With a `smoothing` that is given none are sought.
     monotone : mapping, optional
         ``{"x": "increasing"}``: the score never decreases in that column while all others stay as
         they are; also "decreasing", 1 and −1. Names are raw columns or terms: lines, also of log
@@ -102,7 +103,7 @@ def additive(
     2                    s(x3)  7.9
     3                    s(x4)  1.0
     4                    s(x5)  1.0
-    5  s(x1, df=3):s(x2, df=3)  8.5
+    5  s(x1, df=3):s(x2, df=3)  8.1
     """
     if random_state is None:
         random_state = drawn_seed()

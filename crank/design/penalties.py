@@ -11,6 +11,12 @@ from crank.design.factors import Contrast, Cross, Dummies, Factor, Smooth
 from crank.design.operations import Floats
 from crank.design.spec import Block, DesignSpec
 
+CAUTION = 2.0
+"""How many times smoother than its size asks for a product of two terms is made.
+
+Such pairs are sought among many, and the strongest owe a part of their strength to chance.
+"""
+
 
 class ColumnPenalties(NamedTuple):
     """Factors of the penalty on each column's squared coefficient.
@@ -25,12 +31,15 @@ class ColumnPenalties(NamedTuple):
         Whether the column's unit is its standard deviation; the others have a unit of their own.
     term : ndarray of int, shape (p,)
         Number of the smooth term whose smoothing a column shares, from 0; -1 if it does not bend.
+    caution : ndarray of shape (p,)
+        What the smoothing that the data ask for is multiplied by.
     """
 
     bending: Floats
     size: Floats
     scaled: NDArray[np.bool_]
     term: NDArray[np.intp]
+    caution: Floats
 
 
 def column_penalties(design: DesignSpec, *, straight: float = 1.0) -> ColumnPenalties:
@@ -52,7 +61,7 @@ def column_penalties(design: DesignSpec, *, straight: float = 1.0) -> ColumnPena
     >>> column_penalties(design).bending.tolist()
     [0.0, 0.0, 1.0]
     """
-    bending, size, scaled, term, count = [], [], [], [], 0
+    bending, size, scaled, term, caution, count = [], [], [], [], [], 0
     for block in design.blocks:
         width = design.width(block)
         bends = _bending(design, block)
@@ -61,8 +70,10 @@ def column_penalties(design: DesignSpec, *, straight: float = 1.0) -> ColumnPena
         size.append(np.full(width, straight if bends is None else 1.0))
         scaled.append(np.full(width, not own))
         term.append(np.where(bending[-1] > 0.0, count, -1))
+        caution.append(np.full(width, CAUTION if is_interaction(design, block) else 1.0))
         count += bool((bending[-1] > 0.0).any())
-    return ColumnPenalties(*(np.concatenate(part) for part in (bending, size, scaled, term)))
+    parts = (bending, size, scaled, term, caution)
+    return ColumnPenalties(*(np.concatenate(part) for part in parts))
 
 
 def is_smooth(design: DesignSpec, block: Block) -> bool:

@@ -81,7 +81,12 @@ def prepared(
     kept = columns.kept
     # a coefficient in its own unit is that of the standardised column over its scale
     unit = np.where(penalties.scaled[kept], 1.0, columns.scale**2)
-    penalty = Penalty(penalties.bending[kept] / unit, size[kept] / unit, penalties.term[kept])
+    penalty = Penalty(
+        penalties.bending[kept] / unit,
+        size[kept] / unit,
+        penalties.term[kept],
+        penalties.caution[kept],
+    )
     bounds = Bounds.of(slopes, kept, columns.scale)
     return Sample(columns, ranks, penalty, None if groups is None else groups[ranks.row], bounds)
 
@@ -192,7 +197,8 @@ def solved(
         b, vcov = refined(pairs, b, sample.groups, labels)
     else:
         vcov, _ = sandwich(pairs, b, sample.groups)
-    known = precision(pairs, b, vcov, independent(pairs, sample.groups))
+    caution = sample.penalty.caution if options.smoothing is None else np.ones(len(b))
+    known = precision(pairs, b, vcov, independent(pairs, sample.groups), caution)
     p, kept, scale = X.shape[1], columns.kept, columns.scale
     unit = np.outer(scale, scale)
     coef = _widened(b / scale, kept, p)
@@ -241,12 +247,13 @@ class Precision:
     freedom: Floats
 
 
-def precision(pairs: Pairs, b: Floats, vcov: Floats, n: int) -> Precision:
+def precision(pairs: Pairs, b: Floats, vcov: Floats, n: int, caution: Floats) -> Precision:
     """Measure bias and freedom at the solution.
 
     With information J, penalty P and the sum V of squared influences, coefficients vary by
     (J+P)⁻¹ V (J+P)⁻¹. A penalty is what a prior of variance P⁻¹ would be if V were J; V is about
-    c J (pairs are not independent), so its bias adds c (J+P)⁻¹ P (J+P)⁻¹, as in Nychka (1988).
+    c J (pairs are not independent), so its bias adds c (J+P)⁻¹ P (J+P)⁻¹, as in Nychka (1988),
+    and κ times as much where out of caution the penalty is κ times that of the prior.
     Influences on the rows that were fitted are too small: bands are wider by what the fit used
     of n independent rows.
 
@@ -265,6 +272,6 @@ def precision(pairs: Pairs, b: Floats, vcov: Floats, n: int) -> Precision:
     # trace of (J+P)⁻¹V over that of (J+P)⁻¹J
     inflation = float(np.sum(vcov * information)) / total if total > 0.0 else 0.0
     vcov = (vcov + vcov.T) / 2.0
-    uncertainty = vcov + inflation * (inverse * penalty) @ inverse.T
+    uncertainty = vcov + inflation * (inverse * (penalty * caution)) @ inverse.T
     uncertainty *= lost_freedom(n, total) / 2.0
     return Precision(vcov, uncertainty + uncertainty.T, freedom)

@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.design.penalties import CAUTION
 from crank.fitting.bounded import Bounds
 from crank.fitting.linear import Groups
 from crank.fitting.pairs import Floats, Pairs
@@ -23,8 +24,8 @@ from crank.ranks import Ranks
 
 Mask = NDArray[np.bool_]
 
-COUNTS = (0, 3, 6, 10)
-"""Numbers of pairs that are tried."""
+COUNTS = (0, 10)
+"""Numbers of pairs that are tried; of the latter, those stay that do something."""
 MOST_SIDES = 24
 """Pairs are sought among so many terms, those with the largest effects."""
 RIDGE = 1e-6
@@ -87,7 +88,8 @@ class Product:
         variance[variance <= 1e-18] = 1.0
         bending = (1.0 + np.add.outer(b.bending, a.bending).ravel()) / variance
         ridge, term = np.full(len(bending), RIDGE) / variance, np.zeros(len(bending), np.intp)
-        return cls(W / np.sqrt(variance), Penalty(bending, ridge, term))
+        caution = np.full(len(bending), CAUTION)
+        return cls(W / np.sqrt(variance), Penalty(bending, ridge, term, caution))
 
 
 def strongest(pairs: Pairs, b: Floats, sides: Sequence[Side], rows: Mask) -> list[tuple[int, int]]:

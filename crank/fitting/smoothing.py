@@ -49,11 +49,14 @@ class Penalty:
     term : ndarray of int, shape (k,)
         Which smoothing parameter a column's bending is multiplied by; -1 for columns that do not
         bend.
+    caution : ndarray of shape (k,)
+        How many times the smoothing that restricted likelihood asks for its term gets.
     """
 
     bending: Floats
     ridge: Floats
     term: NDArray[np.intp]
+    caution: Floats
 
     @property
     def n_terms(self) -> int:
@@ -69,6 +72,13 @@ class Penalty:
         bent = self.term >= 0
         return np.bincount(self.term[bent], values[bent], self.n_terms).astype(np.float64)
 
+    @property
+    def caution_by_term(self) -> Floats:
+        """How many times smoother each term is made."""
+        bent, found = self.term >= 0, np.ones(self.n_terms)
+        found[self.term[bent]] = self.caution[bent]
+        return found
+
     def joined(self, other: Penalty) -> Penalty:
         """Put the columns of another penalty behind, with smoothing parameters of their own."""
         behind = np.where(other.term >= 0, other.term + self.n_terms, -1)
@@ -76,6 +86,7 @@ class Penalty:
             np.concatenate([self.bending, other.bending]),
             np.concatenate([self.ridge, other.ridge]),
             np.concatenate([self.term, behind]),
+            np.concatenate([self.caution, other.caution]),
         )
 
 
@@ -120,7 +131,8 @@ def choose_smoothing(
     >>> x = rng.uniform(-1.0, 1.0, 400)
     >>> ranks = rank(np.where(x > 0.0, 3.0 * x, 0.0) + rng.logistic(size=400))
     >>> Z = np.column_stack([x, x**2, np.cos(9.0 * x)])[ranks.row]
-    >>> penalty = Penalty(np.array([0.0, 1.0, 1.0]), np.full(3, 1e-4), np.array([-1, 0, 1]))
+    >>> term, ridge = np.array([-1, 0, 1]), np.full(3, 1e-4)
+    >>> penalty = Penalty(np.array([0.0, 1.0, 1.0]), ridge, term, np.ones(3))
     >>> pairs = Pairs((Z - Z.mean(0)) / Z.std(0), ranks, LINKS["logit"], 0.0, 0.0)
     >>> found = choose_smoothing(pairs, penalty)
     >>> bool(found.smoothing[0] < found.smoothing[1])
@@ -129,7 +141,7 @@ def choose_smoothing(
     b = np.zeros(pairs.Z.shape[1]) if start is None else start.b
     smoothing = np.full(penalty.n_terms, START) if start is None else start.smoothing
     unit = pairs.ranks.total**2 / 2.0
-    used = np.full(penalty.n_terms, np.inf)
+    used, caution = np.full(penalty.n_terms, np.inf), penalty.caution_by_term
     loss = penalised(pairs, np.maximum(penalty.per_column(smoothing), LEAST))
     b = approached(loss, b, FIRST_STEPS)
     for _ in range(MOST_STEPS if penalty.n_terms else 0):
@@ -139,7 +151,8 @@ def choose_smoothing(
         before, used = used, np.maximum(penalty.per_term(freedom), LEAST)
         bent = unit * penalty.per_term(penalty.bending * b**2)
         spread = dispersion(inverse, products, freedom, independent(pairs, groups))
-        smoothing = np.clip(spread * used / np.maximum(bent, 1e-300), LOWEST, HIGHEST)
+        asked = spread * used / np.maximum(bent, 1e-300)
+        smoothing = np.clip(caution * asked, LOWEST, HIGHEST)
         if np.abs(used - before).max() <= ENOUGH:
             break
         # at these coefficients all is known but the new penalty
