@@ -131,7 +131,7 @@ class Bag:
         """Whether any two rows have the same y."""
         return len(self.group) > int(self.group[-1]) + 1
 
-    @property
+    @cached_property
     def pairs(self) -> float:
         """Weight of all pairs of the bag with different responses."""
         if self.case_weight is not None:

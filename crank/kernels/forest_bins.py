@@ -82,7 +82,7 @@ def bin_columns(
     def learn(j: int) -> None:
         edges = low = np.arange(float(levels[j]))
         if not levels[j]:
-            edges, low = _edges(X[:, j].astype(np.float64, copy=False))
+            edges, low = _edges(np.ascontiguousarray(X[:, j], dtype=np.float64))
         k = n_bins[j] = len(edges)
         smallest[j, :k], largest[j, :k] = low, edges
         if not compiled:
@@ -125,8 +125,10 @@ def _edges(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.floa
     known = np.sort(x[~np.isnan(x)])
     if not len(known):
         return known, known
-    last = np.append(np.flatnonzero(known[1:] != known[:-1]), len(known) - 1)
-    if len(last) > MOST_LEVELS:
+    new = known[1:] != known[:-1]
+    if np.count_nonzero(new) < MOST_LEVELS:
+        last = np.append(np.flatnonzero(new), len(known) - 1)
+    else:
         at = np.arange(1, MOST_LEVELS + 1) * len(known) // MOST_LEVELS - 1
-        last = np.unique(last[np.searchsorted(last, at)])
+        last = np.unique(np.searchsorted(known, known[at], side="right") - 1)
     return known[last], known[np.append(0, last[:-1] + 1)]

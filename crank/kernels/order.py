@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -221,11 +222,15 @@ class JointOrder:
 
     def anywhere(self, values: FloatArray) -> FloatArray:
         """Sum values over all rows, twice those of smaller score, once those tied."""
-        start, stop = runs(run_begins(self.score_rank[self.by_score]))
+        start, stop = self._score_runs
         running = running_sums(values.take(self.by_score, axis=1))
         result = np.empty_like(values)
         result[:, self.by_score] = running.take(start, axis=1) + running.take(stop, axis=1)
         return result
+
+    @cached_property
+    def _score_runs(self) -> tuple[IntArray, IntArray]:
+        return runs(run_begins(self.score_rank[self.by_score]))
 
 
 def _compiled_pays(values: FloatArray) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from crank.kernels.order import FloatArray, dot, group_sums
 from crank.metrics.direct import after, before, direct_sums
 from crank.metrics.pairs import kendall_rate
-from crank.metrics.profile import Weighting, integrated, threshold_auc
+from crank.metrics.profile import Weighting, concordant_weight, integrated, threshold_auc
 from crank.metrics.sample import Sample
 
 DOMINATED = 1e-6
@@ -39,7 +39,8 @@ def iauc_influences(sample: Sample, weighting: Weighting) -> tuple[float, FloatA
     the running sum just below the higher one minus that at the lower one (theory §3).
     """
     rank, weight = sample.y_rank, sample.weight
-    auc, mean = threshold_auc(sample), integrated(sample, weighting)
+    concordant = concordant_weight(sample)
+    auc, mean = threshold_auc(sample, concordant), integrated(sample, weighting, concordant)
     pull = _triple_pull(sample, mean) if weighting == "triple" else _uniform_pull(sample, auc, mean)
     as_lower, as_higher = _as_members(sample, pull)
     owed_lower = pull.lower * sample.above * pull.expected_lower

@@ -152,22 +152,23 @@ def iauc(
     return integrated(read_sample(y, s, weights, distinct=3, purpose="iauc"), weighting)
 
 
-def integrated(sample: Sample, weighting: Weighting) -> float:
-    """Compute the IAUC of a sample that was read before."""
+def integrated(sample: Sample, weighting: Weighting, concordant: FloatArray | None = None) -> float:
+    """Compute the IAUC of a sample that was read before, and its `concordant_weight` if known."""
     inner = slice(1, -1)
-    concordant = concordant_weight(sample)[inner]
+    concordant = (concordant_weight(sample) if concordant is None else concordant)[inner]
     pairs = (sample.below * sample.above)[inner]
     each = sample.mass[inner] if weighting == "triple" else (sample.mass[inner] / pairs)
     # the same products in the same order, so that a perfect score gives exactly 1
     return unit_ratio(float((each * concordant).sum()), float((each * pairs).sum()))
 
 
-def threshold_auc(sample: Sample) -> FloatArray:
-    """AUC at each distinct y; NaN at the smallest and the largest."""
+def threshold_auc(sample: Sample, concordant: FloatArray | None = None) -> FloatArray:
+    """AUC at each distinct y, from `concordant_weight`; NaN at the smallest and the largest."""
+    concordant = concordant_weight(sample) if concordant is None else concordant
     auc = np.full(len(sample.mass), np.nan)
     inner = slice(1, -1)
     pairs = (sample.below * sample.above)[inner]
-    auc[inner] = np.clip(concordant_weight(sample)[inner] / pairs, 0.0, 1.0)
+    auc[inner] = np.clip(concordant[inner] / pairs, 0.0, 1.0)
     return auc
 
 
