@@ -76,6 +76,7 @@ class _LeafSample:
         tied = distinct < len(leaf)
         first = np.flatnonzero(np.diff(ranks.group, prepend=-1)) if tied else np.arange(len(leaf))
         self.weight, self.first, self.value = ranks.weight, first, ranks.group if tied else None
+        self.unweighted = ranks.unweighted
         self.below = ranks.below[first] if tied else ranks.below
         upto = ranks.upto[first] if tied else ranks.upto
         self.mass, self.above = upto - self.below, ranks.total - upto
@@ -89,6 +90,9 @@ class _LeafSample:
     def at_rows(self, values: FloatArray) -> FloatArray:
         return values if self.value is None else values[self.value]
 
+    def weighted(self, values: FloatArray) -> FloatArray:
+        return values if self.unweighted else self.weight * values
+
     def by_value(self, values: FloatArray) -> FloatArray:
         return values if self.value is None else np.add.reduceat(values, self.first)
 
@@ -99,21 +103,29 @@ class _LeafSample:
 
     def kendall(self) -> tuple[float, FloatArray]:
         pairs = float((self.mass * self.below).sum())
-        rate = unit_ratio(float((self.weight * self.sums.below).sum()), pairs)
-        comparable = self.at_rows(self.below + self.above)
-        won = self.sums.below + self.sums.above
-        return rate, self.weight * (won - rate * comparable) / pairs
+        rate = unit_ratio(float(self.weighted(self.sums.below).sum()), pairs)
+        influence = self.sums.below + self.sums.above
+        influence -= rate * self.at_rows(self.below + self.above)
+        return rate, self.weighted(influence) / pairs
 
     def iauc(self) -> tuple[float, FloatArray]:
         """Differentiate the mean of the AUC profile; see `crank.metrics.jackknife`."""
-        leaving = self.by_value(self.weight * self.sums.below)
-        change = self.by_value(self.weight * self.sums.above) - leaving
-        around = np.cumsum(change) - change - leaving
+        leaving = self.by_value(self.weighted(self.sums.below))
+        change = self.by_value(self.weighted(self.sums.above)) - leaving
+        around = np.cumsum(change)
+        around -= change
+        around -= leaving
         around[[0, -1]] = 0.0
         pairs = self.below * self.above
         total = float((self.each * pairs).sum())
         mean = unit_ratio(float((self.each * around).sum()), total)
         lower, higher = self.each * self.above, self.each * self.below
-        expected = pairs + lower.sum() - np.cumsum(lower) + np.cumsum(higher) - higher
-        influence = self.sums.between + self.at_rows(around - mean * expected)
-        return mean, self.weight * influence / total
+        expected = pairs
+        expected += lower.sum()
+        expected -= np.cumsum(lower, out=lower)
+        expected += np.cumsum(higher)
+        expected -= higher
+        expected *= mean
+        around -= expected
+        influence = self.sums.between + self.at_rows(around)
+        return mean, self.weighted(influence) / total
