@@ -403,3 +403,20 @@ def test_repeats_steady_the_estimate_without_shrinking_its_error(sample: Any) ->
     assert present(often.validation).heldout.shape[0] == 30
     assert present(often.validation).se[0] > 0.5 * present(once.validation).se[0]
     assert often.crossvalidated["iauc"].se > 0.6 * once.crossvalidated["iauc"].se
+
+
+def test_what_two_rounds_disagree_about_is_part_of_the_variance() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=40)
+    test = rank(y)
+    scores = [test.y + 0.3 * rng.normal(size=40), test.y + 3.0 * rng.normal(size=40)]
+    rounds = [[Judged(score, test)] for score in scores]
+    found = present(pooled_estimate(rounds, 40, KENDALL))
+    figures, influences = zip(*(KENDALL.influence(test.y, s, None) for s in scores), strict=True)
+    gap = figures[0] - figures[1]
+    assert found.estimate == pytest.approx(np.mean(figures))
+    variance = (np.mean(influences, axis=0) ** 2).sum() + (gap / 2.0) ** 2
+    assert found.se == pytest.approx(np.sqrt(variance))
+    again = present(pooled_estimate([rounds[0], rounds[0]], 40, KENDALL))
+    alone = present(pooled_estimate(rounds[:1], 40, KENDALL))
+    assert again == alone

@@ -1,9 +1,9 @@
 """The cross-validated figure: what each fold says of a choice that it had no part in.
 
 Folds are disjoint samples of rows, so they are pooled: comparisons that agree, over all
-comparisons within a fold. The variance has two parts (docs/theory §8): the influence of each
-held-out row on the pooled figure, and the spread of the figures between folds, which holds what
-differs from one fitted ranker to the next.
+comparisons within a fold. The variance has three parts (docs/theory §8): the influence of each
+held-out row on the pooled figure; the spread of the figures between folds, which holds what
+differs from one fitted ranker to the next; and what folds judged more than once disagree about.
 """
 
 from __future__ import annotations
@@ -67,14 +67,17 @@ def pooled_estimate(
     rounds = [found for folds in repeats if (found := _pooled(folds, n, figure, labels))]
     if not rounds:
         return None
-    estimate = float(np.mean([one.estimate for one in rounds]))
+    figure_of = np.array([one.estimate for one in rounds])
+    estimate = float(figure_of.mean())
     units, rows, fourth = _of_rows(rounds, labels)
     between = float(np.mean([one.between for one in rounds]))
     folds = float(np.mean([one.folds for one in rounds]))
     known = zip(*(one.known for one in rounds), strict=True)
     kish, pairs, sets = (float(np.mean(each)) for each in known)
+    # what rounds disagree about, another choice or other folds, makes their mean uncertain too
+    apart = float(figure_of.var()) / max(len(rounds) - 1, 1)
     # folds that all choose a constant score have no spread: independent pairs have
-    variance = max(rows + between, estimate * (1.0 - estimate) / pairs)
+    variance = max(rows + between + apart, estimate * (1.0 - estimate) / pairs)
     df = combined_df(
         (rows, degrees_of_freedom(units, rows, fourth)),
         (between, max(folds - 1.0, 1.0)),
