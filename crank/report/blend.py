@@ -77,7 +77,7 @@ def importance(model: BlendRecord, metric: str | Figure | None = None) -> pd.Dat
 def achieved(model: BlendRecord, metric: str | Figure | None = None) -> str:
     """Say what the importances share out."""
     _refuse(metric)
-    return "the members' own shares, weighted"
+    return "the members' weighted importance"
 
 
 def _refuse(metric: object) -> None:
