@@ -1,4 +1,4 @@
-"""What a user takes instead of thinking: FLAML on the ranks of y, for as long as the blend took."""
+"""What a user takes instead of thinking: FLAML on the ranks of y, given the time of the blend."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def run(path: Path, sets: list[str], methods: list[str], splits: int) -> None:
         if method in automatic.NAMES and blend is None:
             continue
         try:
-            result = judge(name, number, method, 0.0 if blend is None else blend.wall)
+            result = judge(name, number, method, 0.0 if blend is None else blend.cpu)
         except ModuleNotFoundError as error:
             absent.add(method)
             print(f"{method} is left out: {error}", flush=True)
