@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import crank
@@ -20,11 +21,12 @@ from crank.export.json.text import fingerprint
 from crank.fitting import bag_trees
 from crank.fitting import forest as fitting
 from crank.fitting.forest import Bags, fit_forest, response_rungs
+from crank.metrics.figures import IAUC
 from crank.plugins.stump import Stump
 from crank.rankers.forest import ForestOptions, quantile_places
-from crank.rankers.votes import GRID, ColumnTrees
+from crank.rankers.votes import GRID, ColumnTrees, RuleTrees
 from crank.ranks import rank
-from tests.narrowing import number, of
+from tests.narrowing import number, of, present
 
 
 def sample(n: int = 160, seed: int = 0) -> pd.DataFrame:
@@ -170,8 +172,67 @@ def test_gains_are_shared_out_and_sum_to_the_mean_tau_of_the_trees(
     assert table["importance"].sum() == pytest.approx(trees.gain.sum() / 30)
     assert set(table["term"][:2]) == {"a", "b"}
     assert model.importance("kendall").equals(table)
+    triples = model.importance("iauc")
+    assert trees.gain_iauc is not None
+    assert triples["importance"].sum() == pytest.approx(trees.gain_iauc.sum() / 30)
+    assert triples["importance"].sum() > table["importance"].sum()
+    with pytest.raises(OptionError, match="'kendall', 'iauc'"):
+        model.importance("iauc_uniform")
+    assert "2 IAUC" in model.plot_importance(metric="iauc", ax=Figure().subplots()).get_xlabel()
+
+
+def test_forests_of_other_learners_share_out_iauc_too(frame: pd.DataFrame) -> None:
+    m = crank.forest(frame, "y ~ a + b", n_trees=3, learner="logistic", max_depth=3)
+    trees = m.ranker.trees
+    assert isinstance(trees, RuleTrees)
+    achieved = [2.0 * tree.figure(IAUC) - 1.0 for tree in trees.trees]
+    assert m.importance("iauc")["importance"].sum() == pytest.approx(np.mean(achieved))
+
+
+def test_an_older_file_has_no_gains_of_iauc(model: ForestModel) -> None:
+    stored = json.loads(str(model.to_json()))
+    del stored["ranker"]["gain_iauc"]
+    del stored["training"]["scores"]
+    stored["fingerprint"] = fingerprint(stored)
+    older = of(ForestModel, crank.from_json(json.dumps(stored)))
+    assert older.importance().equals(model.importance())
+    assert older.score_profile is None
     with pytest.raises(OptionError, match="permutation_importance"):
-        model.importance("iauc")
+        older.importance("iauc")
+    assert "gain_iauc" not in json.loads(str(older.to_json()))["ranker"]
+
+
+def test_scores_out_of_bag_are_profiled(frame: pd.DataFrame) -> None:
+    m = crank.forest(frame, "y ~ a + b", n_trees=15)
+    ranks = rank(frame["y"].to_numpy())
+    out: dict[int, list[int]] = {}
+    trees = of(ColumnTrees, m.ranker.trees)
+    X = m.design.matrix(frame)
+    for k in range(15):
+        draws, _ = Bags(ranks, m.options, None).draw(k)
+        votes = trees.tree(k).sum(X)
+        for row in ranks.row[draws == 0]:
+            out.setdefault(row, []).append(votes[row])
+    profile = present(m.score_profile)
+    scores = [15 * np.mean(votes) for votes in out.values()]
+    assert profile.n == len(scores) == m.ranker.n_oob
+    assert (profile.lowest, profile.highest) == pytest.approx((min(scores), max(scores)))
+    counted = profile.count_numbers(np.array(scores) - 1e-6)
+    assert counted[:-1].tolist() == list(profile.counts)
+    whole = crank.forest(frame, "y ~ a", n_trees=2, bootstrap=False, max_samples=1.0)
+    assert whole.score_profile is None
+
+
+def test_calibration_draws_mean_votes_beside_positions(
+    model: ForestModel, frame: pd.DataFrame
+) -> None:
+    ax = model.plot_calibration(frame, ax=Figure().subplots())
+    points = np.asarray(ax.collections[-1].get_offsets())
+    vote = pd.Series(model.predict(frame, "quantile"))
+    tenth = ((vote.rank(ascending=False) - 0.5) / len(vote) * 10).astype(int)
+    position = (frame["y"].reset_index(drop=True).rank() - 0.5) / len(frame)
+    np.testing.assert_allclose(points[:, 0], vote.groupby(tenth).mean())
+    np.testing.assert_allclose(points[:, 1], position.groupby(tenth).mean())
 
 
 def test_quantiles_come_from_the_leaves_responses(model: ForestModel, frame: pd.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from crank.kernels.forest import grow_bag
 from crank.kernels.forest_bins import ForestBins, bin_columns
 from crank.kernels.random_stream import Stream
 from crank.kernels.threads import Threads
-from crank.metrics.figures import KENDALL
+from crank.metrics.figures import IAUC, KENDALL
 from crank.metrics.node_scores import IAUC_ROUNDING
 from crank.plugins.stump import Stump, StumpRule
 from crank.rankers.votes import GRID
@@ -84,6 +85,7 @@ def assert_same(a: BagTree, b: BagTree) -> None:
     ):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
     assert np.allclose(a.gain, b.gain, rtol=1e-12)
+    assert np.allclose(a.gain_iauc, b.gain_iauc, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.compiled
@@ -157,8 +159,9 @@ def test_a_bag_is_the_ordinary_tree_with_its_draws_as_weights(name: str) -> None
     assert sorted(of(StumpRule, present(node.split).rule).column for node in inner) == sorted(
         mine.column[mine.column >= 0].tolist()
     )
-    gains = sorted(node.gain(KENDALL) for node in inner)
-    assert np.allclose(gains, sorted(mine.gain[mine.column >= 0]), rtol=1e-9)
+    for figure, found in ((KENDALL, mine.gain), (IAUC, mine.gain_iauc)):
+        gains = sorted(node.gain(figure) for node in inner)
+        assert np.allclose(gains, sorted(found[mine.column >= 0]), rtol=1e-9)
     trees = votes_of(mine, bag, bins, np.zeros(len(y), np.int32), False)
     cells = trees.leaves(X[rows])[:, 0]
     leaf = theirs.apply(X[rows])
@@ -188,6 +191,26 @@ def test_votes_are_the_mean_ranks_of_the_leaves_and_gains_add_up_to_tau() -> Non
                 a, b = order[int(node[i])], order[int(node[j])]
                 concordant += weight * np.sign(a - b)
     assert trees.credits(4).sum() == pytest.approx(concordant / pairs, rel=1e-12)
+
+
+@pytest.mark.parametrize("weight", [False, True])
+@pytest.mark.parametrize("digits", [0, 6])
+def test_gains_in_iauc_add_up_to_the_triples_of_the_bag(digits: int, weight: bool) -> None:
+    X, y = sample(60, seed=6, digits=digits)
+    bins, bag, vote, ranks = bagged(X, y, 6, weight)
+    for name in ("spearman", "kendall", "iauc"):
+        tree = grow_compiled(bins, bag, growth(name, max_depth=4), vote, 3)
+        trees = votes_of(tree, bag, bins, np.arange(len(y), dtype=np.int32), False)
+        order = {k: place for place, k in enumerate(_left_to_right(tree))}
+        place = np.array([order[int(k)] for k in trees.leaves(X[ranks.row])[:, 0]])
+        triples = concordant = 0.0
+        rows, w = np.flatnonzero(bag.draws).tolist(), bag.weight
+        for i, j, k in product(rows, repeat=3):
+            if bag.group[i] < bag.group[j] < bag.group[k]:
+                triples += w[i] * w[j] * w[k]
+                concordant += w[i] * w[j] * w[k] * np.sign(place[i] - place[k])
+        assert bag.triples == pytest.approx(triples, rel=1e-9)
+        assert trees.credits(4, IAUC).sum() == pytest.approx(concordant / triples, rel=1e-9)
 
 
 def _left_to_right(tree: BagTree) -> list[int]:

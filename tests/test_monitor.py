@@ -15,6 +15,7 @@ from crank.frames.profile import MOST_VALUES, SAMPLE, number_profile, profile_of
 from crank.frames.table import Table
 from crank.monitor import drift
 from crank.monitor.stability import stability
+from tests.narrowing import present
 
 
 def sample(n: int, seed: int) -> pd.DataFrame:
@@ -148,11 +149,14 @@ def test_a_linear_model_counts_rows_that_it_cannot_score() -> None:
     assert drift(linear, later.assign(x=later["x"] + 2.0)).drifted[0] == "(score)"
 
 
-def test_a_forest_is_watched_by_its_columns() -> None:
+def test_a_forest_is_watched_by_what_it_says_of_rows_out_of_bag() -> None:
     forest = crank.forest(sample(300, 1), "y ~ x + g", n_trees=10)
-    assert drift(forest, sample(300, 2)).table.index.tolist() == ["x", "g"]
+    found = drift(forest, sample(300, 2))
+    assert found.table.index.tolist() == ["(score)", "x", "g"]
+    assert found.drifted == ()
+    assert present(found.figure)["compared_with"].tolist() == ["out of bag"]
     moved = sample(300, 2).assign(x=lambda d: d["x"] + 2.0)
-    assert drift(forest, moved).drifted == ("x",)
+    assert drift(forest, moved).drifted[:2] == ("(score)", "x")
 
 
 def test_old_models_and_wrong_options_are_refused(model: crank.TreeModel) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -242,10 +243,14 @@ def test_standings_are_shares_of_the_training_rows(fitted: dict[str, RankingMode
     for name in ("tree", "linear", "forest", "booster", "blend"):
         found = standing(fitted[name], np.array([3.0, 1.0, 1.0, 2.0]))
         assert found is not None
-        assert (found["among"] == "training rows") == (name != "forest")
+        assert found["among"] == "training rows"
         assert sum(found["share"]) == pytest.approx(1.0, abs=1e-4), name
         assert found["upto"] == sorted(found["upto"]), name
-    assert standing(fitted["forest"]) is None
+    unknown = replace(fitted["forest"], training=replace(fitted["forest"].training, scores=None))
+    found = standing(unknown, np.array([3.0, 1.0, 1.0, 2.0]))
+    assert found is not None
+    assert (found["among"], found["upto"]) == ("rows of the data", [1.0, 2.0, 3.0])
+    assert standing(unknown) is None
 
 
 def test_packed_trees_keep_every_node(fitted: dict[str, RankingModel]) -> None:

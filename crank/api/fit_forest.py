@@ -213,7 +213,7 @@ def forest(
         labels=rows.groups,
         progress=progress,
     )
-    training = rows.info(ranks, {}, {})
+    training = rows.info(ranks, {}, {}, fitted.scores)
     return ForestModel(
         formula=parsed.text,
         response=response,

@@ -132,7 +132,8 @@ def grow_compiled(
     most = 2 * max(1, min(bag.size // growth.min_leaf, 2**growth.max_depth))
     column, drawn = np.empty(most, dtype=np.int32), np.zeros(most, dtype=np.int32)
     cut, children = np.zeros((most, 4), dtype=np.int32), np.zeros((most, 2), dtype=np.int32)
-    span, gain = np.zeros((most, 2), dtype=np.intp), np.zeros(most)
+    span = np.zeros((most, 2), dtype=np.intp)
+    gain, gain_iauc = np.zeros(most), np.zeros(most)
     size, mass, mean = np.zeros(most, dtype=np.int32), np.zeros(most), np.zeros(most)
     columns = np.column_stack((bins.n_bins, growth.direction, bins.levels > 0)).astype(np.intp)
     whole = bag.is_whole(growth.criterion)
@@ -165,6 +166,7 @@ def grow_compiled(
         span,
         drawn,
         gain,
+        gain_iauc,
         size,
         mass,
         mean,
@@ -176,6 +178,7 @@ def grow_compiled(
         span=span[:k],
         drawn=drawn[:k],
         gain=gain[:k],
+        gain_iauc=gain_iauc[:k],
         size=size[:k],
         mass=mass[:k],
         mean=mean[:k],

@@ -16,6 +16,7 @@ from crank.errors import OptionError
 from crank.fitting.bag_trees import column_trees
 from crank.fitting.rule_trees import rule_trees
 from crank.fitting.validate import measurable
+from crank.frames.profile import ColumnProfile, number_profile
 from crank.growing.matrix import FloatArray, TrainingMatrix
 from crank.metrics.figures import KENDALL
 from crank.metrics.inference import figure_concordance
@@ -42,6 +43,7 @@ class FittedForest:
     rungs: NDArray[np.float64]
     oob: dict[str, Estimate]
     n_oob: int
+    scores: ColumnProfile | None = None
 
 
 def fit_forest(
@@ -92,7 +94,8 @@ def fit_forest(
     ordered = [found[k] for k in range(options.n_trees)]
     trees: VoteTrees = (RuleTrees if makers is rule_trees else ColumnTrees).joined(ordered)
     oob, n_oob = out.figures(labels)
-    return FittedForest(trees, criterion.name, because, rungs, oob, n_oob)
+    scores = out.profile(options.n_trees)
+    return FittedForest(trees, criterion.name, because, rungs, oob, n_oob, scores)
 
 
 def check_learner(learner: SplitLearner, options: ForestOptions) -> None:
@@ -193,6 +196,16 @@ class OutOfBag:
         with self.lock:  # whole numbers: the order of the trees does not matter
             self.votes += votes
             self.voters += absent
+
+    def profile(self, n_trees: int) -> ColumnProfile | None:
+        """Describe how scores of rows that trees have not seen are spread; None without such rows.
+
+        A row's score is its mean vote out of bag, times all trees.
+        """
+        known = self.voters > 0
+        if not known.any():
+            return None
+        return number_profile(n_trees * (self.votes[known] / self.voters[known]))
 
     def figures(self, labels: NDArray[np.intp] | None) -> tuple[dict[str, Estimate], int]:
         """Judge the mean votes of the rows that have any."""

@@ -51,8 +51,14 @@ def votes_of(
         level_start=start,
         level_branch=branch,
     )
-    gain = tree.gain / bag.pairs if bag.pairs else tree.gain
-    return ColumnTrees(nodes, low_is_left, drawn, tree.size, gain)
+    return ColumnTrees(
+        nodes,
+        low_is_left,
+        drawn,
+        tree.size,
+        tree.gain / (bag.pairs or 1.0),
+        tree.gain_iauc / (bag.triples or 1.0),
+    )
 
 
 def _level_sets(tree: BagTree, bins: ForestBins) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -136,10 +136,23 @@ class Bag:
         """Weight of all pairs of the bag with different responses."""
         if self.case_weight is not None:
             return float((self.weight * self.below).sum())
-        if self.tied:
-            return float((self.mass * (np.cumsum(self.mass) - self.mass)).sum())
         # twice the pairs and the squares make the square of the sum: all whole numbers
-        return float((self.size**2 - int(np.square(self.draws, dtype=np.int64).sum())) // 2)
+        return float((self.size**2 - self._powers[0]) // 2)
+
+    @cached_property
+    def triples(self) -> float:
+        """Weight of all triples of the bag with three different responses."""
+        if self.case_weight is not None:
+            return float((self.weight * self.below * (self.total - self.upto)).sum())
+        squares, cubes = self._powers  # Newton's identity
+        return float((self.size**3 - 3 * self.size * squares + 2 * cubes) // 6)
+
+    @cached_property
+    def _powers(self) -> tuple[int, int]:
+        """Sums of the squares and of the cubes of the draws at each distinct y."""
+        times = self.mass.astype(np.intp) if self.tied else self.draws
+        counts = list(enumerate(np.bincount(times).tolist()))
+        return sum(c * k**2 for k, c in counts), sum(c * k**3 for k, c in counts)
 
     def is_whole(self, criterion: int) -> bool:
         """Tell whether scores are whole numbers that can be packed."""
@@ -162,8 +175,9 @@ class BagTree:
         Left and right child; where the rows of a leaf lie in ``position``.
     drawn : ndarray of int
         A row of each leaf, drawn by weight.
-    gain : ndarray of float64
-        Concordant less discordant pairs of each split.
+    gain, gain_iauc : ndarray of float64
+        Concordant less discordant pairs of each split, and the same with each pair weighed by what
+        the bag has between its responses: concordant less discordant triples.
     size, mass, mean : ndarray
         Draws of each node; weight and mean vote of each leaf, 0 for other nodes.
     position : ndarray of int
@@ -178,6 +192,7 @@ class BagTree:
     span: NDArray[np.intp]
     drawn: Ints
     gain: Floats
+    gain_iauc: Floats
     size: Ints
     mass: Floats
     mean: Floats

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crank.kernels.bags import WIDTH
+from crank.kernels.bags import LOW_BITS, SPEARMAN, WIDTH
 from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiled_forest_parts import (
     DIRECTION,
@@ -39,7 +39,10 @@ from crank.kernels.compiled_forest_sums import (
     count_two,
     pack_scores,
     part_whole,
+    rank_sum,
+    repeats_of,
     take_off,
+    triples_gained,
     whole_cut,
     whole_scores,
 )
@@ -84,6 +87,7 @@ def grow_tree(
     span: Places,
     drawn: Ints,
     gain: Floats,
+    gain_iauc: Floats,
     size_of: Ints,
     mass_of: Floats,
     mean_of: Floats,
@@ -107,6 +111,9 @@ def grow_tree(
     packed_of, low_sides = np.zeros(len(column), np.int64), np.zeros(d, np.int64)
     if whole:
         packed_of[0] = pack_scores(position, group, tied, draws, value)
+    repeats = repeats_of(position, group, tied and whole, draws)
+    # scores of kendall are packed anew in every node: its ranks in the bag are kept
+    ranked = value >> LOW_BITS if criterion != SPEARMAN else value[:0]
     n_slots = min(MOST_SLOTS, MOST_SUMS // (d * WIDTH)) if whole and shared else 0
     kept, slot_of = np.empty((n_slots, d * WIDTH), np.int64), np.full(len(column), -1, np.intp)
     free, n_free = np.arange(n_slots), n_slots
@@ -264,13 +271,30 @@ def grow_tree(
         if whole:
             left = low_sides[j] if low_is_left else packed_of[k] - low_sides[j]
             drawn_left = left & LOW_MASK
-            middle, ranks = part_whole(
-                bins, j, side, position, first, last, group, tied, draws, out
+            middle, pairs, often = part_whole(
+                bins, j, side, position, first, last, group, tied, draws, repeats, out
             )
-            gain[k] = float(ranks - drawn_left * rows)
+            gain[k] = float(pairs)
+            rank_left, rank_all = left >> LOW_BITS, packed_of[k] >> LOW_BITS
+            if criterion != SPEARMAN:
+                rank_left = rank_sum(ranked, position, first, middle)
+                rank_all = rank_left + rank_sum(ranked, position, middle, last)
+            gain_iauc[k] = triples_gained(drawn_left, rows, rank_left, rank_all, often)
         else:
-            middle, drawn_left, gain[k] = part_rows(
-                bins, j, side, position, first, last, group, tied, draws, own, out
+            middle, drawn_left, gain[k], gain_iauc[k] = part_rows(
+                bins,
+                j,
+                side,
+                position,
+                first,
+                last,
+                group,
+                tied,
+                draws,
+                own,
+                below,
+                upto,
+                out,
             )
         column[k] = j
         for x in range(4):

@@ -236,25 +236,34 @@ def part_rows(
     tied: bool,
     draws: Ints,
     own: Floats,
+    below: Floats,
+    upto: Floats,
     out: Ints,
-) -> tuple[int, int, float]:
+) -> tuple[int, int, float, float]:
     """Part the rows of a node, stably; count its concordant pairs less its discordant ones.
 
-    Return where the right side begins, the draws on the left, and the count of pairs. Pairs of
-    rows with the same response count nothing: sums move on when a run of ties ends.
+    Return where the right side begins, the draws on the left, the count of pairs, and the same with
+    each pair weighed by what the bag has between its responses (theory §3). Pairs of rows with the
+    same response count nothing: sums move on when a run of ties ends.
     """
     to_left, to_right = first, 0
-    n_left, pairs = 0, 0.0
+    n_left, pairs, triples = 0, 0.0, 0.0
     w_left, w_right = 0.0, 0.0
+    upto_left, upto_right = 0.0, 0.0
     on_left, on_right = 0.0, 0.0
     column = np.uint64(j)
     position_before = position[first]
     for p in range(first, last):
         o = position[p]
         if tied and group[o] != group[position_before]:
+            under, over = below[position_before], upto[position_before]
             pairs += on_left * w_right - on_right * w_left
+            triples += on_left * (under * w_right - upto_right)
+            triples -= on_right * (under * w_left - upto_left)
             w_left += on_left
             w_right += on_right
+            upto_left += on_left * over
+            upto_right += on_right * over
             on_left, on_right = 0.0, 0.0
         position_before = o
         goes = side[np.uint64(bins[column, np.uint64(o)])]
@@ -269,11 +278,21 @@ def part_rows(
             on_left += w * goes
             on_right += w * (not goes)
         else:
-            pairs += w * w_right * goes - w * w_left * (not goes)
-            w_left += w * goes
-            w_right += w * (not goes)
+            if goes:
+                pairs += w * w_right
+                triples += w * (below[o] * w_right - upto_right)
+                w_left += w
+                upto_left += w * upto[o]
+            else:
+                pairs -= w * w_left
+                triples -= w * (below[o] * w_left - upto_left)
+                w_right += w
+                upto_right += w * upto[o]
     if tied:
+        under = below[position_before]
         pairs += on_left * w_right - on_right * w_left
+        triples += on_left * (under * w_right - upto_right)
+        triples -= on_right * (under * w_left - upto_left)
     for p in range(to_right):
         position[to_left + p] = out[p]
-    return to_left, n_left, pairs
+    return to_left, n_left, pairs, triples

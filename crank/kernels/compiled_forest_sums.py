@@ -292,16 +292,20 @@ def part_whole(
     group: Ints,
     tied: bool,
     draws: Ints,
+    repeats: Wide,
     out: Ints,
-) -> tuple[int, int]:
-    """Part the rows of a node, stably; return where the right side begins, and its rank sum.
+) -> tuple[int, int, int]:
+    """Part the rows of a node, stably; return where the right side begins, and two counts.
 
-    The sum, over draws on the left, of the draws below and of those up to it; less the draws on the
-    left times all, it is the concordant pairs less the discordant ones (theory §4).
+    First the concordant pairs less the discordant ones: the sum, over draws on the left, of the
+    draws below and of those up to it, less the draws on the left times all (theory §4). Then the
+    same where a pair counts as often as the bag has its two responses, ``repeats`` by dense rank of
+    y; without ties a response has the draws of its row.
     """
     begin, end, column = np.uint64(first), np.uint64(last), np.uint64(j)
     to_left = begin
-    ranks, under = np.int64(0), np.int64(0)
+    ranks, under, left = np.int64(0), np.int64(0), np.int64(0)
+    often, often_under, often_left = np.int64(0), np.int64(0), np.int64(0)
     on_left, inside = np.int64(0), np.int64(0)
     before = group[position[first]]
     for p in range(begin, end):
@@ -313,18 +317,60 @@ def part_whole(
         position[to_left] = o
         out[p - to_left] = o
         to_left += goes
+        mask = -np.int64(goes)
         if tied:
             if group[row] != before:
+                times = repeats[before]
                 ranks += on_left * (2 * under + inside)
-                under += inside
+                often += on_left * (2 * times * (under + inside) + 2 * often_under)
+                under, often_under = under + inside, often_under + times * inside
+                left, often_left = left + on_left, often_left + times * on_left
                 on_left, inside = np.int64(0), np.int64(0)
                 before = group[row]
-            on_left += n & -np.int64(goes)
+            on_left += n & mask
             inside += n
         else:
-            ranks += (n * (2 * under + n)) & -np.int64(goes)
-            under += n
+            square = n * n
+            ranks += (n * (2 * under + n)) & mask
+            often += (2 * n * (n * (under + n) + often_under)) & mask
+            under, often_under = under + n, often_under + square
+            left, often_left = left + (n & mask), often_left + (square & mask)
+    times = repeats[before] if tied else np.int64(0)
     ranks += on_left * (2 * under + inside)
+    often += on_left * (2 * times * (under + inside) + 2 * often_under)
+    under, often_under = under + inside, often_under + times * inside
+    left, often_left = left + on_left, often_left + times * on_left
     for p in range(end - to_left):
         position[to_left + p] = out[p]
-    return np.intp(to_left), ranks  # type: ignore[return-value]  # numba's ints
+    often -= often_left * under + left * often_under
+    return np.intp(to_left), ranks - left * under, often  # type: ignore[return-value]  # numba's ints
+
+
+@kernel_part
+def triples_gained(left: int, rows: int, rank_left: int, rank_all: int, often: int) -> float:
+    """Weigh each pair of a split by the draws strictly between its responses (theory §3).
+
+    Between two mean ranks of the bag lie these draws and half of those at either response. ``left``
+    and ``rows`` are draws; ``rank_left`` and ``rank_all`` sums of twice the mean rank of each,
+    ``often`` the last count of `part_whole`.
+    """
+    return 0.5 * float(rank_left * rows - rank_all * left - often)
+
+
+@kernel_part
+def repeats_of(position: Ints, group: Ints, tied: bool, draws: Ints) -> Wide:
+    """Count how often the bag has each response, by dense rank of y; empty without ties."""
+    repeats = np.zeros(group[-1] + 1 if tied else 0, np.int64)
+    if tied:
+        for p in range(len(position)):
+            repeats[group[position[p]]] += draws[position[p]]
+    return repeats
+
+
+@kernel_part
+def rank_sum(ranked: Wide, position: Ints, first: int, last: int) -> int:
+    """Add up what the rows of a side have."""
+    total = np.int64(0)
+    for p in range(first, last):
+        total += ranked[position[p]]
+    return total  # type: ignore[return-value]  # numba's ints

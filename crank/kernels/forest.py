@@ -23,7 +23,8 @@ def grow_bag(bins: ForestBins, bag: Bag, growth: Growth, vote: Floats, key: int)
     """Grow one tree in NumPy."""
     rank, order, known = level_orders(bins, bag, vote)
     position = bag.position
-    column, cut, children, drawn, gain = [-1], [[0] * 4], [[0, 0]], [0], [0.0]
+    column, cut, children, drawn = [-1], [[0] * 4], [[0, 0]], [0]
+    gain, gain_iauc = [0.0], [0.0]
     span, depth, keys = [[0, len(position)]], [0], [key]
     size, mass, mean = [0], [0.0], [0.0]
     stack = [0]
@@ -47,7 +48,7 @@ def grow_bag(bins: ForestBins, bag: Bag, growth: Growth, vote: Floats, key: int)
             draws = bag.draws[rows]
             missing_low = bool(2 * draws[left].sum() > draws.sum()) == low_is_left
         column[k], cut[k] = j, [low, high, int(missing_low), int(low_is_left)]
-        gain[k] = split_gain(bag, rows, left)
+        gain[k], gain_iauc[k] = split_gains(bag, rows, left)
         position[first:last] = np.concatenate((rows[left], rows[~left]))
         middle = first + int(np.count_nonzero(left))
         ends = ([first, middle], [middle, last])
@@ -59,6 +60,7 @@ def grow_bag(bins: ForestBins, bag: Bag, growth: Growth, vote: Floats, key: int)
             children.append([0, 0])
             drawn.append(0)
             gain.append(0.0)
+            gain_iauc.append(0.0)
             size.append(0)
             mass.append(0.0)
             mean.append(0.0)
@@ -72,6 +74,7 @@ def grow_bag(bins: ForestBins, bag: Bag, growth: Growth, vote: Floats, key: int)
         span=np.array(span, dtype=np.intp),
         drawn=np.array(drawn, dtype=np.int32),
         gain=np.array(gain),
+        gain_iauc=np.array(gain_iauc),
         size=np.array(size, dtype=np.int32),
         mass=np.array(mass),
         mean=np.array(mean),
@@ -222,10 +225,22 @@ def _value(low: Floats, low_mass: Floats, facts: _Facts, variance: bool) -> Floa
     return np.where((low_mass <= 0.0) | (low_mass >= facts.mass), 0.0, value)
 
 
-def split_gain(bag: Bag, rows: Ints, left: NDArray[np.bool_]) -> float:
-    """Count the pairs that a split puts in order less those it reverses (theory §4)."""
+def split_gains(bag: Bag, rows: Ints, left: NDArray[np.bool_]) -> tuple[float, float]:
+    """Count the pairs that a split puts in order less those it reverses (theory §4).
+
+    Return it with the same count of pairs that are weighed by what the bag has between their
+    responses (theory §3).
+    """
     own, group = bag.weight[rows], bag.group[rows]
     first = np.searchsorted(group, group)
-    below_left = np.append(0.0, np.cumsum(own * left))[first]
-    below_right = np.append(0.0, np.cumsum(own * ~left))[first]
-    return float((own * np.where(left, below_right, -below_left)).sum())
+
+    def sums_under(part: Floats) -> Floats:
+        return np.append(0.0, np.cumsum(part))[first]
+
+    pairs = triples = 0.0
+    for mine, sign in ((left, 1.0), (~left, -1.0)):  # the later of two rows, and its side
+        other = own * ~mine
+        under, upto = sums_under(other), sums_under(other * bag.upto[rows])
+        pairs += sign * float((own * mine * under).sum())
+        triples += sign * float((own * mine * (bag.below[rows] * under - upto)).sum())
+    return pairs, triples

@@ -154,7 +154,8 @@ class RankingModel(DrawnModel, ShippedModel):
         Columns: term, importance, share. Of a tree, the importance sums to Kendall's τ of the
         tree, or to 2 IAUC − 1 (theory §5). Rows of one leaf have equal scores, and τ with tied
         scores, over the pairs with different responses, is Somers' D. Where its leaves are
-        ordered by rank, what that adds to the order from left to right has a row of its own.
+        ordered by rank, what that adds to the order from left to right has a row of its own. Of a
+        forest it is the mean over trees, each on its own bag.
 
         Examples
         --------

@@ -19,6 +19,7 @@ from crank.records.forest import ForestRecord
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 MOST_CELLS = 10**8
 """Entries of a matrix of proximities."""
@@ -143,3 +144,22 @@ class ForestModel(DesignedModel, ForestRecord):
 
         whole("number", number, 0, self.n_trees - 1)
         return tree_table(self, number)
+
+    def plot_calibration(
+        self,
+        data: Any,
+        *,
+        alpha: float = 0.05,
+        unknown: Unknown = "error",
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw votes and positions of y; see `crank.report.plots.plot_calibration`."""
+        from crank.report.plots import plot_calibration
+
+        return plot_calibration(
+            self,
+            data,
+            alpha=alpha,
+            unknown=unknown,
+            ax=ax,
+        )

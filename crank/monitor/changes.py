@@ -34,10 +34,10 @@ class Drift:
     Attributes
     ----------
     table : DataFrame
-        A row for the scores (not for forests, which keep no profile of scores of rows that their
-        trees have not seen), then one for each column: psi (the population stability index), se,
-        by_chance (what sampling alone would give), pvalue, drift ("none", "moderate", "large"),
-        missing, missing_before, unknown and outside (shares of rows; outside the training range).
+        A row for the scores (of a forest: beside those of training rows out of bag), then one for
+        each column: psi (the population stability index), se, by_chance (what sampling alone would
+        give), pvalue, drift ("none", "moderate", "large"), missing, missing_before, unknown and
+        outside (shares of rows; outside the training range).
     parts : DataFrame
         Columns name, part, before, now: the share of each leaf, bin or level.
     figure : DataFrame or None
@@ -212,8 +212,7 @@ def _holm(pvalue: NDArray[np.float64]) -> NDArray[np.float64]:
 def _figure(tally: Tally) -> pd.DataFrame | None:
     """Test whether d_τ is what it was."""
     known, training = tally.responses, tally.model.training
-    source = "cross-validated" if KENDALL.name in training.crossvalidated else "training"
-    figures = training.crossvalidated if source == "cross-validated" else training.figures
+    source, figures = tally.model.known_figures
     if known is None or KENDALL.name not in figures:
         return None
     before = figures[KENDALL.name]

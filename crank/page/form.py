@@ -62,8 +62,9 @@ def standing(
 ) -> dict[str, Any] | None:
     """Describe the spread of training scores: up to each edge, the share of rows in its bin.
 
-    In a bin that is ``exact`` all rows have the score of its edge. A model that does not keep its
-    training scores, such as a forest, is described by the scores of the page's data, if any.
+    In a bin that is ``exact`` all rows have the score of its edge. A model that does not know its
+    training scores, such as a forest of an older file, is described by the scores of the page's
+    data, if any.
     """
     found: dict[str, Any] = {"n": model.training.n, "among": "training rows", "exact": False}
     profile = model.score_profile

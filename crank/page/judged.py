@@ -17,14 +17,12 @@ from crank.records.base import ModelRecord
 from crank.records.kinds import reader
 from crank.records.scored import Scored
 from crank.records.tree import TreeRecord
+from crank.report.plot_calibration import GROUPS, positions_by_group
 from crank.report.plot_curves import MOST_BOOTSTRAPPED, profile_points
-from crank.report.plot_leaves import positions_by_group
 from crank.report.plot_terms import dependence, places
 
 MOST_FEATURES = 12
 """Columns whose partial dependence is drawn, the most important ones."""
-GROUPS = 10
-"""Groups of about equal size into which scores are put to be calibrated."""
 
 
 def judged(

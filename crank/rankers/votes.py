@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crank.errors import OptionError
 from crank.growing.matrix import FloatArray
 from crank.growing.tree import Tree
 from crank.kernels.descent import NodeTable
 from crank.kernels.shapley import shapley_values
 from crank.kernels.threads import Threads
-from crank.metrics.figures import KENDALL
+from crank.metrics.figures import IAUC, KENDALL, Figure
 from crank.rankers.base import no_contributions
 
 GRID = 65_535
@@ -40,6 +41,8 @@ class ColumnTrees:
         Training rows drawn into each node, counted as often as they were drawn.
     gain : ndarray of float64
         Concordant less discordant pairs of a split, as a share of the pairs of its bag.
+    gain_iauc : ndarray of float64 or None
+        The same of triples, which IAUC counts; None if an older file does not say.
     """
 
     nodes: NodeTable
@@ -47,6 +50,7 @@ class ColumnTrees:
     drawn: NDArray[np.int32]
     size: NDArray[np.int32]
     gain: NDArray[np.float64]
+    gain_iauc: NDArray[np.float64] | None
 
     def __len__(self) -> int:
         return len(self.nodes.roots)
@@ -108,10 +112,16 @@ class ColumnTrees:
         """Return what each column adds to each row's sum of votes, and the sum on average."""
         return shapley_values(self.nodes, self.size.astype(np.float64), X)
 
-    def credits(self, d: int) -> NDArray[np.float64]:
-        """Sum the gains of each of d columns, as the mean over trees."""
+    def credits(self, d: int, figure: Figure = KENDALL) -> NDArray[np.float64]:
+        """Sum the gains of each of d columns in a figure, as the mean over trees."""
+        gain = {KENDALL: self.gain, IAUC: self.gain_iauc}.get(figure)
+        if gain is None:
+            raise OptionError(
+                f"metric={figure.name!r} is not allowed: the model's file says nothing of its "
+                "gains. Fit the forest again, or use permutation_importance: it takes any metric."
+            )
         inner = self.nodes.inner
-        gained = np.bincount(self.nodes.column[inner], weights=self.gain[inner], minlength=d)
+        gained = np.bincount(self.nodes.column[inner], weights=gain[inner], minlength=d)
         return np.asarray(gained / len(self))
 
     @classmethod
@@ -132,11 +142,16 @@ class ColumnTrees:
                 for table in tables
             ]
             arrays["level_start"] = np.append(0, np.cumsum(np.concatenate(widths)))
-        rest = [
-            np.concatenate([getattr(tree, name) for tree in trees])
-            for name in ("low_is_left", "drawn", "size", "gain")
-        ]
-        return cls(NodeTable(**arrays), *rest)
+        known = [tree.gain_iauc for tree in trees if tree.gain_iauc is not None]
+        iauc = np.concatenate(known) if len(known) == len(trees) else None
+        return cls(
+            NodeTable(**arrays),
+            low_is_left=np.concatenate([tree.low_is_left for tree in trees]),
+            drawn=np.concatenate([tree.drawn for tree in trees]),
+            size=np.concatenate([tree.size for tree in trees]),
+            gain=np.concatenate([tree.gain for tree in trees]),
+            gain_iauc=iauc,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,11 +212,11 @@ class RuleTrees:
         values, bases = zip(*parts, strict=True)
         return np.sum(values, axis=0), float(sum(bases))
 
-    def credits(self, d: int) -> NDArray[np.float64]:
-        """Sum the gains of each of d columns, as the mean over trees."""
+    def credits(self, d: int, figure: Figure = KENDALL) -> NDArray[np.float64]:
+        """Sum the gains of each of d columns in a figure, as the mean over trees."""
         gained = np.zeros(d)
         for tree in self.trees:
-            gained += tree.column_gains(KENDALL, d)
+            gained += tree.column_gains(figure, d)
         return np.asarray(gained / len(self))
 
     @classmethod

@@ -17,6 +17,7 @@ from crank.frames.profile import ColumnProfile
 from crank.frames.table import Table
 from crank.growing.matrix import FloatArray
 from crank.rankers.base import Ranker
+from crank.rankers.validation import Estimate
 from crank.records.call import Call
 from crank.records.provenance import TrainingInfo
 
@@ -71,6 +72,13 @@ class ModelRecord(ABC):
     def score_profile(self) -> ColumnProfile | None:
         """How the scores of the training rows were spread; None if it is not known."""
         return self.training.scores
+
+    @property
+    def known_figures(self) -> tuple[str, Mapping[str, Estimate]]:
+        """The least optimistic figures of the fit, after the word for where they come from."""
+        if self.training.crossvalidated:
+            return "cross-validated", self.training.crossvalidated
+        return "training", self.training.figures
 
     @property
     @abstractmethod

@@ -46,6 +46,11 @@ class ForestRecord(DesignedRecord):
         return self.ranker.oob
 
     @property
+    def known_figures(self) -> tuple[str, Mapping[str, Estimate]]:
+        """Those of the rows out of the bags."""
+        return "out of bag", self.oob
+
+    @property
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self.ranker.trees)

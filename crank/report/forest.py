@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from crank.errors import OptionError
 from crank.growing.conditions import AnyOf
 from crank.growing.wording import WORDS, condition_text, named_columns
 from crank.kernels.descent import GOES_HIGH, GOES_LOW, GOES_MISSING, NodeTable
@@ -59,27 +58,21 @@ def glance(model: ForestRecord) -> pd.DataFrame:
 
 
 def importance(model: ForestRecord, metric: str | Figure | None = None) -> pd.DataFrame:
-    """Share out the mean τ of the trees among the terms: sums of the gains of their splits.
+    """Share out the trees' mean τ, or 2 IAUC − 1, among the terms: the gains of their splits.
 
-    Each tree's own τ is that of its bag, in its order from left to right; gains add up to it.
+    Each tree's own figure is that of its bag, in its order from left to right; gains add up to it.
     """
-    _check(metric)
-    gained = model.ranker.trees.credits(len(model.design.names))
+    gained = model.ranker.trees.credits(len(model.design.names), _figure(metric))
     return table_of_shares(sums_by_term(model.design.terms, gained.tolist()))
 
 
 def achieved(model: ForestRecord, metric: str | Figure | None = None) -> str:
     """Say what the importances share out."""
-    _check(metric)
-    return "the trees' mean Kendall's τ on their bags"
+    return f"the trees' mean {_figure(metric).gain_label} on their bags"
 
 
-def _check(metric: str | Figure | None) -> None:
-    if metric is not None and get_figure(metric) is not KENDALL:
-        raise OptionError(
-            f"metric={metric!r} is not allowed: a forest keeps the gains of 'kendall' only. "
-            "permutation_importance takes any metric."
-        )
+def _figure(metric: str | Figure | None) -> Figure:
+    return KENDALL if metric is None else get_figure(metric, of_trees=True)
 
 
 def short_name(model: ForestRecord) -> str:

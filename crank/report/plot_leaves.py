@@ -1,4 +1,4 @@
-"""Leaves on data: the distribution of y in each, and whether their order holds."""
+"""Leaves on data: the distribution of y in each."""
 
 from __future__ import annotations
 
@@ -8,25 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.checks import check_alpha
 from crank.errors import DataError
 from crank.frames.table import Table
 from crank.metrics.figures import IAUC
-from crank.ranks import rank
 from crank.report.plot_style import (
     MUTED,
     axes,
-    folded,
     leaf_colours,
     short_number,
     shortened,
     unframed,
 )
-from crank.report.shares import higher_shares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from crank.records.base import ModelRecord
     from crank.records.tree import TreeRecord
 
 
@@ -36,10 +33,8 @@ FEWEST_ROWS = 5
 """Rows that make a box; fewer are drawn as points."""
 
 
-def responses_by_leaf(
-    model: TreeRecord, data: Any, unknown: Any
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return y and the leaf of the rows whose response is known."""
+def known_responses(model: ModelRecord, data: Any) -> tuple[NDArray[np.float64], Table]:
+    """Return y and the rows whose response is known."""
     table = Table.read(data)
     y = model.response.values(table)
     known = ~np.isnan(y)
@@ -48,7 +43,7 @@ def responses_by_leaf(
             f"the response {model.response.name!r} is missing in all {len(y)} rows of the data. "
             "The plot needs rows whose response is known."
         )
-    return y[known], model.values(table.rows(known), "leaf", unknown)
+    return y[known], table.rows(known)
 
 
 def plot_leaves(
@@ -79,7 +74,8 @@ def plot_leaves(
     >>> [label.get_text().split() for label in ax.get_xticklabels()]
     [['0', '275'], ['1', '745'], ['2', '730'], ['3', '250']]
     """
-    y, leaf = responses_by_leaf(model, data, unknown)
+    y, table = known_responses(model, data)
+    leaf = model.values(table, "leaf", unknown)
     n = model.tree.n_leaves
     ax = axes(ax, (min(max(4.6, 0.42 * n + 1.2), 14.0), 4.4))
     groups = [y[leaf == k] for k in range(n)]
@@ -156,82 +152,3 @@ def _draw_boxes(ax: Axes, groups: list[NDArray[np.float64]]) -> None:
                 "mfc": colour,
             }
             ax.plot(np.full(len(groups[k]), k), groups[k], gid=f"rows {k}", **few)
-
-
-def plot_calibration(
-    model: TreeRecord,
-    data: Any,
-    *,
-    alpha: float = 0.05,
-    unknown: Any = "error",
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the mean position of y in each leaf, on new data against training.
-
-    Positions are quantiles: 1 for the largest response, 0 for the smallest; of a binary response,
-    shares of the higher value. If the order of the leaves holds on the new data, points rise from
-    left to right; training positions are optimistic, so points lie a little nearer to the middle
-    than the diagonal.
-
-    Parameters
-    ----------
-    model : TreeModel
-    data : data frame
-        Rows that the model has not seen, with their response.
-    alpha : float
-        One minus the confidence level of the intervals.
-    unknown : {"error", "missing"}
-        What to do with a category level that training did not have.
-    ax : matplotlib Axes, optional
-
-    Examples
-    --------
-    >>> import crank
-    >>> from matplotlib.figure import Figure
-    >>> train, test = crank.datasets.paper_sample()
-    >>> m = crank.fit(train.frame, "y ~ x", max_depth=2, prune=None)
-    >>> ax = m.plot_calibration(test.frame, ax=Figure().subplots())
-    >>> len(ax.collections[-1].get_offsets())
-    4
-    """
-    check_alpha(alpha)
-    y, leaf = responses_by_leaf(model, data, unknown)
-    name = shortened(model.response.name)
-    what = f"mean quantile of {name} in the leaf"
-    trained = np.array([model.tree.nodes[i].quantile for i in model.tree.leaves])
-    mean, reach, count = positions_by_group(y, leaf, len(trained), alpha)
-    shares, values = higher_shares(model.tree), np.unique(y)
-    if shares is not None and len(values) == 2:  # positions of two values are half of all apart
-        what = f"share with higher {name} in the leaf"
-        trained = shares[list(model.tree.leaves)]
-        mean, reach = 2.0 * mean - 1.0 + np.mean(y == values[1]), 2.0 * reach
-    met = count > 0  # a leaf that no new row reaches says nothing
-
-    ax = axes(ax, (5.0, 4.8))
-    ax.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
-    ax.errorbar(
-        trained[met], mean[met], yerr=reach[met], fmt="none", ecolor="#5c5c5c", elinewidth=0.9
-    )
-    colours = np.array(leaf_colours(len(trained)))[met]
-    size = 24 + 160 * count[met] / count.sum()
-    ax.scatter(trained[met], mean[met], s=size, c=colours, edgecolors="#5c5c5c", zorder=3)
-    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.set(xlabel=folded(f"{what}, training", 48))
-    ax.set(ylabel=folded(f"{what}, these data", 48))
-    unframed(ax)
-    return ax
-
-
-def positions_by_group(
-    y: NDArray[np.float64], leaf: NDArray[np.intp], groups: int, alpha: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
-    """Mean position of y by leaf, half the width of its interval (none for a single row), rows."""
-    ranks = rank(y)
-    position = np.empty(len(y))
-    position[ranks.row] = ranks.quantile
-    count = np.bincount(leaf, minlength=groups)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.bincount(leaf, position, minlength=len(count)) / count
-        squares = np.bincount(leaf, (position - mean[leaf]) ** 2, minlength=len(count))
-        reach = NormalDist().inv_cdf(1.0 - alpha / 2.0) * np.sqrt(squares / (count - 1) / count)
-    return mean, np.where(count > 1, reach, 0.0), count

@@ -5,9 +5,10 @@ plot changes its settings or shows a window.
 """
 
 from crank.report.penalties import plot_path
+from crank.report.plot_calibration import plot_calibration
 from crank.report.plot_curves import plot_iroc, plot_profile, plot_pruning
 from crank.report.plot_effects import plot_effects
-from crank.report.plot_leaves import plot_calibration, plot_leaves
+from crank.report.plot_leaves import plot_leaves
 from crank.report.plot_rounds import plot_rounds
 from crank.report.plot_terms import plot_importance, plot_score
 from crank.report.tree_plot import plot_tree

@@ -46,13 +46,16 @@ def _estimate(found: Estimate) -> dict[str, float | None]:
 
 def _trees(trees: VoteTrees, learner: LearnerInfo) -> dict[str, Any]:
     if isinstance(trees, ColumnTrees):
-        return {
+        stored = {
             "nodes": write_nodes(trees.nodes),
             "low_is_left": trees.low_is_left.astype(int).tolist(),
             "drawn": trees.drawn.tolist(),
             "size": trees.size.tolist(),
             "gain": trees.gain.tolist(),
         }
+        if trees.gain_iauc is not None:
+            stored["gain_iauc"] = trees.gain_iauc.tolist()
+        return stored
     parts = zip(trees.trees, trees.votes_by_leaf, trees.drawns, strict=True)
     return {"trees": [_tree(tree, votes, drawn, learner) for tree, votes, drawn in parts]}
 
@@ -125,6 +128,7 @@ def _read_columns(stored: dict[str, Any], design: DesignSpec, rungs: int) -> Col
         fields.indices(stored, "drawn", rungs, n).astype(np.int32),
         fields.indices(stored, "size", 2**31, n).astype(np.int32),
         fields.numbers(stored, "gain", n),
+        fields.numbers(stored, "gain_iauc", n) if "gain_iauc" in stored else None,
     )
 
 
