@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from crank.api import memory
 from crank.api.recipes import Recipe
 from crank.api.rows import TrainingRows
+from crank.api.timetable import Timetable
 from crank.fitting.booster import fit_booster
 from crank.formula import learn_design, learn_response
 from crank.frames.table import Table
@@ -46,29 +46,30 @@ class MemberTask:
     context: Mapping[str, Callable[..., Any]] | None
     seed: int
     n_jobs: int
-    deadline: float | None
+    times: Timetable
     metric: str
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left."""
-        return math.inf if self.deadline is None else self.deadline - time.monotonic()
 
     def fit(self, recipe: Recipe, *, first: bool) -> FittedMember:
         """Fit a member to all rows and without each fold."""
         if recipe.absent:
             raise Skipped(recipe.absent)
-        if not first and self.left <= 0.0:
-            raise Skipped("the time was over before its turn")
+        late = "" if first else self.times.refusal(recipe)
+        if late:
+            raise Skipped(late)
         self._refuse_too_large(recipe)
-        if recipe.kind == "booster":
-            return self._boosted(recipe)
+        self.times.begin(recipe)
+        found = self._boosted(recipe) if recipe.kind == "booster" else self._folded(recipe, first)
+        self.times.done(recipe)
+        return found
+
+    def _folded(self, recipe: Recipe, first: bool) -> FittedMember:
+        """Fit a member that knows nothing of folds."""
         table, folds = self.rows.table, int(self.fold.max()) + 1
         self._refuse_missing(recipe)
         start = time.monotonic()
         model = self._model(recipe, None, {})
         took = time.monotonic() - start
-        if not first and folds * took > self.left:
+        if not first and folds * took > self.times.left:
             raise Skipped(f"one fit takes {took:.1f} s, {folds} more would not be done in time")
         settled = recipe.settled(model)
         heldout = np.empty(table.n_rows)
@@ -124,7 +125,7 @@ class MemberTask:
             labels=rows.groups,
             fold=self.fold,
             progress=False,
-            deadline=self.deadline,
+            deadline=self.times.search_ends,
         )
         assert found.heldout is not None
         model = BoosterModel(

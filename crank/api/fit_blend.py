@@ -15,6 +15,7 @@ from crank.api.blend_members import FittedMember, MemberTask, Skipped
 from crank.api.recipes import EFFORTS, affordable, chosen
 from crank.api.rows import in_process, training_rows
 from crank.api.seeds import drawn_seed
+from crank.api.timetable import Timetable
 from crank.checks import one_of, positive, whole
 from crank.criteria import require_distinct
 from crank.errors import CrankError, DataError
@@ -70,11 +71,11 @@ def blend(
         adds your own: ``{"shallow": functools.partial(crank.fit, max_depth=2), "linear": None}``.
     effort : {"quick", "default", "best"}
         Which members are tried if none are named: three, six, or the whole library. Of very
-        large data, from some 70,000 rows of 20 columns on, those that cost most are left out.
+        large data, from some 240,000 rows of 20 columns on, those that cost most are left out.
     time_limit : float, optional
-        Seconds. Members are tried in their order; those that would not be done in time, judged by
-        the time that one fit takes, are left out, and boosters stop early. The first member is
-        always fitted.
+        Seconds. The cheapest members are tried first, those that you name in your order. Those
+        that would not be done in time, judged by the time that others or one fit took, are left
+        out, and a booster stops early. The first member is always fitted.
     metric : {"kendall", "iauc", "iauc_uniform"}
         Figure by which members are chosen.
     cv : int
@@ -148,13 +149,17 @@ def blend(
     if figure.total(ranks) <= 0.0:
         figure = get_figure("kendall")
     fold = _folds(ranks, cv, rows.groups, random_state)
-    task = MemberTask(rows, ranks, fold, context, random_state, n_jobs, deadline, metric)
     fitted: list[FittedMember] = []
     left_out: list[LeftOut] = []
+    size = rows.table.n_rows, len(rows.parsed.variables)
     if members is None:
-        dear = affordable(recipes, effort, rows.table.n_rows, len(rows.parsed.variables))
+        dear = affordable(recipes, effort, *size)
         left_out += [LeftOut(name, because) for name, because in dear.items()]
         recipes = [recipe for recipe in recipes if recipe.name not in dear]
+        if deadline is not None:
+            recipes.sort(key=lambda recipe: recipe.cost)
+    times = Timetable(*size, deadline)
+    task = MemberTask(rows, ranks, fold, context, random_state, n_jobs, times, metric)
     for recipe in track(recipes, len(recipes), "blending", show=progress):
         try:
             fitted.append(task.fit(recipe, first=not fitted))

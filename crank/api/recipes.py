@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -10,6 +11,9 @@ from typing import Any
 from crank.errors import OptionError, did_you_mean, listed
 from crank.records.base import DesignedRecord
 from crank.records.kinds import KINDS, fitting_function
+
+GROWTH = 0.75
+"""Power of the number of values with which costs grow: rounds, curves and cuts are limited."""
 
 
 def _nothing(model: Any) -> dict[str, Any]:
@@ -34,7 +38,7 @@ class Recipe:
         chosen anew.
     cost : float
         CPU seconds of all its fits for a million values (rows × columns), measured with 20
-        columns; of curves the cost of a value grows with the number of columns.
+        columns and five folds.
     """
 
     name: str
@@ -43,6 +47,19 @@ class Recipe:
     function: Callable[..., Any] | None = None
     settled: Callable[[Any], dict[str, Any]] = _nothing
     cost: float = 0.0
+
+    @property
+    def stops(self) -> bool:
+        """Whether its fit ends early when it is told to."""
+        return self.kind == "booster"
+
+    def seconds(self, rows: int, columns: int) -> float:
+        """CPU seconds of all its fits, as measured once; 0 if unknown.
+
+        Of curves the cost of a value grows with the number of columns.
+        """
+        wide = math.pow(max(1.0, columns / 20), 1.5) if self.kind == "additive" else 1.0
+        return self.cost * math.pow(rows * columns / 1e6, GROWTH) * wide
 
     @property
     def absent(self) -> str:
@@ -80,22 +97,22 @@ FEW = {"n_trees": 200}
 LIBRARY: Mapping[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        _booster("concordance", "concordance", "small", 90.0),
-        _booster("concordance-large", "concordance", "large", 90.0),
-        _booster("rank", "rank", "small", 45.0),
-        _booster("rank-large", "rank", "large", 40.0),
-        _booster("y", "y", "large", 40.0),
-        _booster("y-small", "y", "small", 45.0),
+        _booster("concordance", "concordance", "small", 40.0),
+        _booster("concordance-large", "concordance", "large", 42.0),
+        _booster("rank", "rank", "small", 28.0),
+        _booster("rank-large", "rank", "large", 29.0),
+        _booster("y", "y", "large", 33.0),
+        _booster("y-small", "y", "small", 30.0),
         Recipe(
             "extra-forest",
             "forest",
             {"thresholds": "random", "bootstrap": False} | FEW,
-            cost=90.0,
+            cost=78.0,
         ),
-        Recipe("forest", "forest", FEW, cost=90.0),
-        Recipe("linear", "linear", {"penalty": 0.001, "cv": None}, cost=40.0),
-        Recipe("additive", "additive", {}, settled=_pairs, cost=330.0),
-        Recipe("tree", "tree", {"criterion": "kendall", "learner": "stump"}, cost=20.0),
+        Recipe("forest", "forest", FEW, cost=140.0),
+        Recipe("linear", "linear", {"penalty": 0.001, "cv": None}, cost=5.0),
+        Recipe("additive", "additive", {}, settled=_pairs, cost=90.0),
+        Recipe("tree", "tree", {"criterion": "kendall", "learner": "stump"}, cost=10.0),
     )
 }
 EFFORTS: Mapping[str, Sequence[str]] = {
@@ -119,15 +136,13 @@ def affordable(recipes: Sequence[Recipe], effort: str, rows: int, columns: int) 
     >>> affordable(library, "default", 50_000, 20)
     {}
     >>> list(affordable(library, "default", 500_000, 20))
-    ['rank', 'concordance', 'extra-forest', 'additive']
+    ['extra-forest', 'additive']
     >>> list(affordable(library, "default", 5_000, 200))
     ['additive']
     """
     left, dear = BUDGETS[effort], {}
     for at, recipe in enumerate(sorted(recipes, key=lambda one: one.cost)):
-        cost = recipe.cost * rows * columns / 1e6
-        if recipe.kind == "additive":
-            cost *= max(1.0, columns / 20)
+        cost = recipe.seconds(rows, columns)
         left -= cost
         if at > 1 and left < 0.0:
             dear[recipe.name] = (
