@@ -18,6 +18,10 @@ ArrowColumns: TypeAlias = tuple[dict[str, Column], dict[str, Any], int]
 """The model's columns, those to keep, and the number of rows."""
 
 
+WHOLE = 2**30
+"""Bytes that Arrow takes at a time: more than a block has, so that a column is one array."""
+
+
 def available() -> bool:
     """Say whether Arrow is installed."""
     return find_spec("pyarrow") is not None
@@ -58,7 +62,9 @@ class ArrowBlocks:
         types = {self._names[n]: double if n in numbers else coded for n in expected}
         kept = {self._names[n]: text for n in keep}
         every = [str(j) for j in range(width)]
-        self._read = self._csv.ReadOptions(column_names=every, block_size=2**20)
+        self._read = self._csv.ReadOptions(
+            column_names=every, block_size=WHOLE, use_threads=False
+        )
         self._parse = {
             quoted: self._csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=quoted, ignore_empty_lines=False
@@ -79,9 +85,8 @@ class ArrowBlocks:
             strings_can_be_null=False,
         )
 
-    def columns(self, content: bytes) -> ArrowColumns | None:
-        """Read a block: the model's columns, those to keep, and the number of rows."""
-        quoted = b'"' in content
+    def columns(self, content: bytes, quoted: bool) -> ArrowColumns | None:
+        """Read a block, with quotes or without: the model's columns, those to keep, and rows."""
         try:
             table = self._table(content, quoted, self._columns)
             read = {name: self._column(table, name) for name in self.expected}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crank.errors import DataError
 
-SIZE = 2**23
+SIZE = 2**22
 LARGEST = 2**26
 """Bytes of one record; a quote that is never closed would otherwise fill the memory."""
 _QUOTE, _FEED, _RETURN = b'"', b"\n", b"\r"
@@ -23,14 +23,14 @@ class Block(NamedTuple):
     Attributes
     ----------
     content : bytes
-    line : int
-        Number of the first line in the file, counted from 1.
+    quoted : bool
+        Whether there are quotes; without any, a record is a line.
     regular : bool
         Whether quotes stand only around fields and double within them, as RFC 4180 has it.
     """
 
     content: bytes
-    line: int
+    quoted: bool
     regular: bool
 
 
@@ -43,39 +43,38 @@ def blocks(file: IO[bytes], delimiter: str, size: int = SIZE) -> Iterator[Block]
     >>> [block.content for block in blocks(BytesIO(b'a,b\n1,"x\ny"\n2,z'), ",", size=8)]
     [b'a,b\n', b'1,"x\ny"\n', b'2,z']
     """
-    held, line = b"", 1
-    while True:
-        read = file.read(size)
-        if line == 1 and not held:
-            read = read.removeprefix(_BYTE_ORDER_MARK)
-        if not held and not read:
-            return
-        content, rest, regular = _parted(held, read, delimiter)
+    held = b""
+    read = file.read(size).removeprefix(_BYTE_ORDER_MARK)
+    while held or read:
+        quoted = _QUOTE in held or _QUOTE in read
+        parted = _parted_quoted if quoted else _parted
+        content, rest, regular = parted(held, read, delimiter)
         if content:
-            yield Block(content, line, regular)
+            yield Block(content, quoted, regular)
         if not (read and regular):
             return
-        line += lines_in(content)
-        held = rest
-        if len(held) > LARGEST:
+        if len(rest) > LARGEST:
             raise DataError(
-                f"line {line}: a record does not end within {LARGEST >> 20} MiB. Is a quote open?"
+                f"a record does not end within {LARGEST >> 20} MiB. Is a quote open?"
             )
+        held, read = rest, file.read(size)
 
 
 def _parted(held: bytes, read: bytes, delimiter: str) -> tuple[bytes, bytes, bool]:
     """Return the whole records, what is left, and whether all quotes are where they should be.
 
-    Nothing is left at the end of the file, which is there where nothing was read, nor of what is
-    not regular.
+    Nothing is left at the end of the file, which is there where nothing was read.
     """
-    if _QUOTE not in held and _QUOTE not in read:
-        cut = _last_end(read) if read else 0
-        if cut:
-            return b"".join((held, memoryview(read)[:cut])), read[cut:], True
-        both = held + read  # a return at the end of what was held may end a line
-        cut = _last_end(both) if read else len(both)
-        return both[:cut], both[cut:], True
+    cut = _last_end(read) if read else 0
+    if cut:
+        return b"".join((held, memoryview(read)[:cut])), read[cut:], True
+    both = held + read  # a return at the end of what was held may end a line
+    cut = _last_end(both) if read else len(both)
+    return both[:cut], both[cut:], True
+
+
+def _parted_quoted(held: bytes, read: bytes, delimiter: str) -> tuple[bytes, bytes, bool]:
+    """Do the same where there are quotes; nothing is left of what is not regular."""
     both = held + read
     cut, regular = _last_end_quoted(both, delimiter, at_end=not read)
     return (both[:cut], both[cut:], True) if regular else (both, b"", False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from io import BufferedReader, BytesIO, RawIOBase, StringIO, TextIOWrapper
 from itertools import chain, islice
@@ -15,7 +14,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from crank.datafiles.arrow import ArrowBlocks, ArrowColumns, available
+from crank.datafiles.ahead import parsed
+from crank.datafiles.arrow import ArrowBlocks, available
 from crank.datafiles.blocks import SIZE, Block, blocks
 from crank.datafiles.expected import Expected
 from crank.datafiles.fields import as_column
@@ -56,7 +56,7 @@ class CsvReader:
     ) -> Iterator[Piece]:
         cut = blocks(self.file, self.delimiter, SIZE)
         first = next(cut, None)
-        header, first = self._header(first)
+        header, first, line = self._header(first)
         width = len(header)
         self.expected, self.keep = expected, keep
         self.position = _positions(header, [*expected, *keep])
@@ -64,22 +64,22 @@ class CsvReader:
         if available() and len(self.delimiter.encode()) == 1:
             given = (width, self.position, expected, keep, self.delimiter, self.marks)
             arrow = ArrowBlocks(*given)
-        for block, found in _parsed(chain([first], cut), arrow):
+        for block, line, found in parsed(chain([first], cut), arrow, line):
             if found is not None:
-                yield from self._slices(block, *found, rows)
+                yield from self._slices(block, line, *found, rows)
                 continue
             raw = BytesIO(block.content)
             text = TextIOWrapper(
                 raw if block.regular else _joined(raw, self.file), "utf-8", newline=""
             )
-            for read in read_rows(text, self.delimiter, width, block.line, rows):
+            for read in read_rows(text, self.delimiter, width, line, rows):
                 yield self._piece(read)
             text.detach()
         if not first.content:
             yield self._piece(Rows([], []))
 
-    def _header(self, first: Block | None) -> tuple[list[str], Block]:
-        """Read the first record, and return the block without it."""
+    def _header(self, first: Block | None) -> tuple[list[str], Block, int]:
+        """Read the first record; return the block without it, and the line after it."""
         content = b"" if first is None else first.content
         text = StringIO(content[:LARGEST_HEADER].decode("utf-8", "surrogateescape"), newline="")
         reader = csv.reader(text, delimiter=self.delimiter, strict=True)
@@ -91,11 +91,16 @@ class CsvReader:
             raise DataError(f"{str(self.path)!r} is empty. Its first line must name the columns.")
         end = len(text.getvalue()[: text.tell()].encode("utf-8", "surrogateescape"))
         header = [name.encode("utf-8", "surrogateescape").decode("utf-8") for name in header]
-        rest = Block(content[end:], first.line + reader.line_num, first.regular)
-        return header, rest
+        return header, first._replace(content=content[end:]), 1 + reader.line_num
 
     def _slices(
-        self, block: Block, columns: dict[str, Column], kept: dict[str, Any], n: int, rows: int
+        self,
+        block: Block,
+        line: int,
+        columns: dict[str, Column],
+        kept: dict[str, Any],
+        n: int,
+        rows: int,
     ) -> Iterator[Piece]:
         for start in range(0, n, rows):
             stop = min(start + rows, n)
@@ -104,16 +109,16 @@ class CsvReader:
                 _table(some, stop - start),
                 {name: fields[start:stop] for name, fields in kept.items()},
                 stop - start,
-                partial(self._where, block, start),
+                partial(self._where, block, line, start),
             )
 
-    def _where(self, block: Block, start: int, row: int) -> str:
+    def _where(self, block: Block, line: int, start: int, row: int) -> str:
         """Find the line of a block's row by reading the block again."""
         row += start
         text = TextIOWrapper(BytesIO(block.content), "utf-8", newline="")
         width = len(next(csv.reader(text, delimiter=self.delimiter)))
         text.seek(0)
-        (read,) = islice(read_rows(text, self.delimiter, width, block.line, row + 1), 1)
+        (read,) = islice(read_rows(text, self.delimiter, width, line, row + 1), 1)
         return f"line {read.lines[row]}"
 
     def _piece(self, read: Rows) -> Piece:
@@ -125,30 +130,6 @@ class CsvReader:
         kept = {name: fields[name] for name in self.keep}
         lines = read.lines
         return Piece(_table(data, len(lines)), kept, len(lines), lambda k: f"line {lines[k]}")
-
-
-def _parsed(
-    cut: Iterator[Block], arrow: ArrowBlocks | None
-) -> Iterator[tuple[Block, ArrowColumns | None]]:
-    """Let Arrow read the next block while the last one is worked on; None where Python must."""
-    if arrow is None:
-        yield from ((block, None) for block in cut)
-        return
-    before: tuple[Block, Future[ArrowColumns | None]] | None = None
-    with ThreadPoolExecutor(1) as thread:
-        for block in cut:
-            if not block.regular:
-                break  # it reads on in the file itself, so it comes last
-            task = thread.submit(arrow.columns, block.content)
-            if before is not None:
-                yield before[0], before[1].result()
-            before = block, task
-        else:
-            block = None
-        if before is not None:
-            yield before[0], before[1].result()
-        if block is not None:
-            yield block, None
 
 
 def _table(columns: Mapping[str, Column], n_rows: int) -> Table:

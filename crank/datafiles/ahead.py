@@ -1,0 +1,89 @@
+"""Blocks of a CSV file in order, the next ones parsed in threads while one is worked on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+from crank.datafiles.arrow import ArrowBlocks, ArrowColumns
+from crank.datafiles.blocks import Block, lines_in
+from crank.errors import DataError
+from crank.kernels.threads import count
+
+MOST_THREADS = 8
+"""Each holds a block, so they bound the memory."""
+Item = TypeVar("Item")
+
+
+class Parsed(NamedTuple):
+    """A block, the line that it begins in, and its columns; None where Python must read it."""
+
+    block: Block
+    line: int
+    columns: ArrowColumns | None
+
+
+def parsed(cut: Iterator[Block], arrow: ArrowBlocks | None, line: int) -> Iterator[Parsed]:
+    """Let Arrow parse blocks, a thread for each of a few.
+
+    Threads of Arrow's own would share a block instead, and take a third more time of the cores.
+
+    Parameters
+    ----------
+    cut : iterator of Block
+        Only the last may be irregular: it is read on in the file itself.
+    arrow : ArrowBlocks or None
+    line : int
+        Number of the first block's first line in the file, counted from 1.
+    """
+    threads = min(count(-1), MOST_THREADS)
+    with ThreadPoolExecutor(threads) as pool:
+        begun = _begun(cut, arrow, pool)
+        try:
+            for block, task in ahead(begun, 0 if arrow is None else threads):
+                columns = None if task is None else task.result()
+                yield Parsed(block, line, columns)
+                alike = columns is not None and not block.quoted
+                line += columns[2] if alike else lines_in(block.content)
+        except DataError as error:
+            raise DataError(f"line {line}: {error}") from None
+
+
+def _begun(
+    cut: Iterator[Block], arrow: ArrowBlocks | None, pool: ThreadPoolExecutor
+) -> Iterator[tuple[Block, Future[ArrowColumns | None] | None]]:
+    for block in cut:
+        if arrow is None or not block.regular:
+            yield block, None
+        else:
+            yield block, pool.submit(arrow.columns, block.content, block.quoted)
+
+
+def ahead(items: Iterator[Item], most: int) -> Iterator[Item]:
+    """Take a few items before they are needed; a failure comes in its turn.
+
+    Examples
+    --------
+    >>> taken = []
+    >>> items = ahead((taken.append(k) or k for k in range(5)), 2)
+    >>> next(items), taken
+    (0, [0, 1, 2])
+    >>> [*items]
+    [1, 2, 3, 4]
+    """
+    held: deque[Item] = deque()
+    failure = None
+    while failure is None:
+        try:
+            held.append(next(items))
+        except StopIteration:
+            break
+        except Exception as error:  # of reading; what was read before comes first
+            failure = error
+        if len(held) > most:
+            yield held.popleft()
+    yield from held
+    if failure is not None:
+        raise failure
