@@ -67,12 +67,17 @@ class ArrowBlocks:
         )
         self._parse = {
             quoted: self._csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=quoted, ignore_empty_lines=False
+                delimiter=delimiter,
+                quote_char='"' if quoted else False,
+                newlines_in_values=quoted,
+                ignore_empty_lines=False,
             )
             for quoted in (False, True)
         }
         null = sorted(marks_of(Expected("number"), marks))
-        self._columns = self._options(types, null)
+        # the usual marks are no numbers, or NaN: they are looked for once one is met
+        self._columns = [self._options(types, [""])] if marks is None else []
+        self._columns.append(self._options(types, null))
         # a kept column stands as it is; one that the model reads too is read twice
         self._kept = self._options(kept, []) if keep else None
         self.keep = tuple(keep)
@@ -88,7 +93,7 @@ class ArrowBlocks:
     def columns(self, content: bytes, quoted: bool) -> ArrowColumns | None:
         """Read a block, with quotes or without: the model's columns, those to keep, and rows."""
         try:
-            table = self._table(content, quoted, self._columns)
+            table = self._model_table(content, quoted)
             read = {name: self._column(table, name) for name in self.expected}
             kept: dict[str, Any] = {}
             if self._kept is not None:
@@ -97,6 +102,14 @@ class ArrowBlocks:
         except (self._arrow.ArrowInvalid, DataError):
             return None  # Python says where, or reads what Arrow does not
         return read, kept, table.num_rows
+
+    def _model_table(self, content: bytes, quoted: bool) -> Any:
+        for options in self._columns[:-1]:
+            try:
+                return self._table(content, quoted, options)
+            except self._arrow.ArrowInvalid:
+                self._columns = self._columns[-1:]  # later blocks will have marks too
+        return self._table(content, quoted, self._columns[-1])
 
     def _table(self, content: bytes, quoted: bool, options: Any) -> Any:
         source = self._arrow.BufferReader(content)
