@@ -272,7 +272,18 @@ def grow_tree(
             left = low_sides[j] if low_is_left else packed_of[k] - low_sides[j]
             drawn_left = left & LOW_MASK
             middle, pairs, often = part_whole(
-                bins, j, side, position, first, last, group, tied, draws, repeats, out
+                bins,
+                j,
+                side,
+                position,
+                first,
+                last,
+                group,
+                tied,
+                draws,
+                repeats,
+                drawn_left,
+                out,
             )
             gain[k] = float(pairs)
             rank_left, rank_all = left >> LOW_BITS, packed_of[k] >> LOW_BITS

@@ -293,6 +293,7 @@ def part_whole(
     tied: bool,
     draws: Ints,
     repeats: Wide,
+    drawn_left: int,
     out: Ints,
 ) -> tuple[int, int, int]:
     """Part the rows of a node, stably; return where the right side begins, and two counts.
@@ -304,46 +305,50 @@ def part_whole(
     """
     begin, end, column = np.uint64(first), np.uint64(last), np.uint64(j)
     to_left = begin
-    ranks, under, left = np.int64(0), np.int64(0), np.int64(0)
-    often, often_under, often_left = np.int64(0), np.int64(0), np.int64(0)
-    on_left, inside = np.int64(0), np.int64(0)
-    before = group[position[first]]
-    for p in range(begin, end):
-        o = position[p]
-        row = np.uint64(o)
-        goes = np.uint64(side[np.uint64(bins[column, row])])
-        n = np.int64(draws[row])
-        # both are written, one place moves on: nothing branches
-        position[to_left] = o
-        out[p - to_left] = o
-        to_left += goes
-        mask = -np.int64(goes)
-        if tied:
-            if group[row] != before:
+    upto, often_under = np.int64(0), np.int64(0)  # draws so far, and each times its repeats
+    ranks, often, often_left = np.int64(0), np.int64(0), np.int64(0)
+    if tied:
+        before, inside, on_left = group[position[first]], np.int64(0), np.int64(0)
+        for p in range(begin, end + np.uint64(1)):
+            row = np.uint64(position[p]) if p < end else np.uint64(0)
+            if p == end or group[row] != before:  # a run of ties has ended
                 times = repeats[before]
-                ranks += on_left * (2 * under + inside)
-                often += on_left * (2 * times * (under + inside) + 2 * often_under)
-                under, often_under = under + inside, often_under + times * inside
-                left, often_left = left + on_left, often_left + times * on_left
-                on_left, inside = np.int64(0), np.int64(0)
-                before = group[row]
-            on_left += n & mask
-            inside += n
-        else:
-            square = n * n
-            ranks += (n * (2 * under + n)) & mask
-            often += (2 * n * (n * (under + n) + often_under)) & mask
-            under, often_under = under + n, often_under + square
-            left, often_left = left + (n & mask), often_left + (square & mask)
-    times = repeats[before] if tied else np.int64(0)
-    ranks += on_left * (2 * under + inside)
-    often += on_left * (2 * times * (under + inside) + 2 * often_under)
-    under, often_under = under + inside, often_under + times * inside
-    left, often_left = left + on_left, often_left + times * on_left
+                upto += inside
+                ranks += on_left * (2 * upto - inside)
+                often += on_left * (times * upto + often_under)
+                often_left += on_left * times
+                often_under += inside * times
+                if p == end:
+                    break
+                before, inside, on_left = group[row], np.int64(0), np.int64(0)
+            goes = side[np.uint64(bins[column, row])]
+            position[to_left] = row
+            out[p - to_left] = row
+            to_left += np.uint64(goes)
+            inside += draws[row]
+            on_left += draws[row] if goes else 0
+    else:
+        for p in range(begin, end):
+            o = position[p]
+            row = np.uint64(o)
+            goes = side[np.uint64(bins[column, row])]
+            n = np.int64(draws[row])
+            # both are written, one place moves on: nothing branches
+            position[to_left] = o
+            out[p - to_left] = o
+            to_left += np.uint64(goes)
+            on_left = n if goes else np.int64(0)
+            upto += n
+            ranks += on_left * upto
+            often += on_left * (n * upto + often_under)
+            often_left += on_left * n
+            often_under += n * n
+        ranks = 2 * ranks - often_left
     for p in range(end - to_left):
         position[to_left + p] = out[p]
-    often -= often_left * under + left * often_under
-    return np.intp(to_left), ranks - left * under, often  # type: ignore[return-value]  # numba's ints
+    pairs = ranks - drawn_left * upto
+    often = 2 * often - often_left * upto - drawn_left * often_under
+    return np.intp(to_left), pairs, often  # type: ignore[return-value]  # numba's ints
 
 
 @kernel_part
