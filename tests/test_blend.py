@@ -261,6 +261,29 @@ def test_few_values_of_y_make_a_blend_too(values: int) -> None:
     assert m.metric == ("kendall" if values == 2 else "iauc")
 
 
+def test_a_blend_of_monotone_members_is_monotone_in_python_json_and_onnx() -> None:
+    monotone = {"x1": "increasing", "x2": "decreasing"}
+    frame = sample(400).assign(
+        y=lambda f: f["x1"] - f["x2"] + np.sin(3.0 * f["x1"]) + 0.01 * f["w"]
+    )
+    members: dict[str, Any] = {
+        "booster": functools.partial(crank.boost, monotone=monotone, rounds=40, trees="large"),
+        "tree": functools.partial(crank.fit, monotone=monotone, prune=None),
+        "linear": functools.partial(crank.linear, monotone=monotone),
+    }
+    found = crank.blend(frame, FORMULA, members=members)
+    assert len(found.members) > 1
+    rng = np.random.default_rng(0)
+    pairs = sample(10_000, seed=9)
+    larger = pairs.assign(x1=pairs["x1"] + rng.exponential(size=10_000))
+    smaller = pairs.assign(x2=pairs["x2"] + rng.exponential(size=10_000))
+    loaded = crank.from_json(found.to_json() or "")
+    for score in (found.predict, loaded.predict, Scorer(found.to_onnx())):
+        assert (score(larger) >= score(pairs)).all()
+        assert (score(smaller) <= score(pairs)).all()
+    assert (found.predict(larger) > found.predict(pairs)).mean() > 0.3
+
+
 # -- what is left out, and why
 
 
