@@ -94,7 +94,7 @@ def unit_scores(scores: Scores, ranks: Ranks, nodes: Sequence[NodeCounts]) -> li
             found += _unit_scores(scores, ranks, some)
             some = []
         some.append(node)
-    return found + _unit_scores(scores, ranks, some)
+    return found + _unit_scores(scores, ranks, some) if some else found
 
 
 def _unit_scores(scores: Scores, ranks: Ranks, nodes: Sequence[NodeCounts]) -> list[FloatArray]:

@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 
 from crank.cluster.layers import HALF_BITS, SlotSums
 from crank.cluster.prepared import Plan
+from crank.cluster.saplings import Sapling
 from crank.cluster.tally import FloatArray
 from crank.kernels.bin_sums import BinCuts, BinSums, SummedLayer, choose
-from crank.kernels.bin_tables import COLUMN, FACTOR, KIND, column_table
+from crank.kernels.bin_tables import COLUMN, FACTOR, KIND, WIDTH, column_table
 from crank.kernels.bins import MISSING_BIN
 from crank.kernels.categories import CategoryColumn, CategorySearch
 from crank.kernels.cuts import Cut, Objective
 from crank.kernels.stumps import best_columns, directions, undecided
 from crank.plugins.stump import StumpRule, rule_of
+
+Found = tuple[StumpRule, int, NDArray[np.bool_]]
+"""A split: its rule, the column as routes number it and whether each bin goes left."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,13 @@ class Chooser:
         """Number of levels of each wide column."""
         return [self.plan.levels[j] for j in self.plan.wide]
 
-    def choose(
-        self, sums: SlotSums, exponent: NDArray[np.intp]
-    ) -> list[tuple[StumpRule, int, NDArray[np.bool_]] | None]:
-        """Find the best split of each slot, the column as routes number it and the bins' sides.
+    def cells(self, sapling: Sapling) -> int:
+        """Cells of the largest table that a pass fills for a node."""
+        sums = len(self.columns) * WIDTH + sum(k + 1 for k in self.wide_levels)
+        return max(sums, len(sapling.levels.value))
+
+    def choose(self, sums: SlotSums, exponent: NDArray[np.intp]) -> list[Found | None]:
+        """Find the best split of each slot.
 
         Parameters
         ----------
@@ -127,7 +134,7 @@ class Chooser:
 
     def _split(
         self, j: int, node: int, cuts: BinCuts, factor: CategorySearch | None, rows: int
-    ) -> tuple[StumpRule, int, NDArray[np.bool_]]:
+    ) -> Found:
         if factor is not None:
             cut = factor.cut(node, np.empty(0, dtype=bool))
             rule = rule_of(cut, j, rows)

@@ -22,6 +22,10 @@ HELD = 0.2
 """Partitions are read once and kept if they take at most this share of the memory."""
 
 
+ACTIVE = (None, "distributed", "dask.distributed")
+"""Settings of Dask's scheduler by which the active client works."""
+
+
 class Cluster:
     """The partitions of a data frame, and where to work on them.
 
@@ -58,14 +62,43 @@ class Cluster:
 
     def sum(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Add up what the work gives for each partition; results know ``+``."""
+        return self.sum_later(work, *arguments)()
+
+    def sum_later(self, work: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+        """Begin such a sum, and return a function that waits for it."""
+        wait = self._begin([_total(self._tasks(work, arguments))])
+        return lambda: wait()[0]
+
+    def sum_twice(
+        self,
+        first: Callable[..., Any],
+        argument: Any,
+        between: Callable[[Any, Any, Any], Any],
+        shared: Any,
+        second: Callable[..., Any],
+        *others: Any,
+    ) -> Callable[[], tuple[Any, ...]]:
+        """Begin a sum and another one that needs it, without the client between them.
+
+        The second one's work is ``second(part, between(sum, argument, shared), *others)``. What is
+        returned waits for both sums. ``shared`` comes from `share`.
+        """
         import dask
 
-        add = dask.delayed(_added, pure=False)
-        tasks = self._tasks(work, arguments)
-        while len(tasks) > 1:
-            tasks = [add(tasks[k : k + FAN_IN]) for k in range(0, len(tasks), FAN_IN)]
-        (total,) = self._run(tasks)
-        return total
+        counts = _total(self._tasks(first, (argument,)))
+        own = dask.delayed((argument,), pure=False, traverse=False)
+        made = dask.delayed(_between, pure=False)(between, counts, own, shared)
+        sums = _total(self._tasks(second, others, [made] * len(self.parts)))
+        return self._begin([counts, sums])
+
+    def share(self, value: Any) -> Any:
+        """Send a value once for several passes; the scheduler keeps it, so it cannot be lost."""
+        import dask
+
+        held = dask.delayed((value,), pure=False, traverse=False)
+        kept = self._persisted([dask.delayed(_same, pure=False)(held)])
+        self.kept += kept
+        return kept[0]
 
     def keep(
         self, work: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
@@ -124,11 +157,12 @@ class Cluster:
         import dask
         from dask.sizeof import sizeof
 
-        first = self._persisted(self.parts[:1])
+        some = self.workers  # none is idle while the first is read
+        first = self._persisted(self.parts[:some])
         (size,) = self._run([dask.delayed(sizeof, pure=False)(first[0])])
         if size * len(self.parts) > HELD * self._memory():
             return self
-        held = Cluster([*first, *self._persisted(self.parts[1:])], self.client, self.where)
+        held = Cluster([*first, *self._persisted(self.parts[some:])], self.client, self.where)
         self.kept += held.parts
         held.kept = self.kept
         return held
@@ -140,8 +174,11 @@ class Cluster:
             return list(self.client.persist(tasks) if self.client else dask.persist(*tasks))
 
     def _client(self) -> Any:
-        """Return the client that works: the one given, or the active one."""
-        if self.client is None and "distributed" in sys.modules:
+        """Return the client that works: the one given, or the active one unless told otherwise."""
+        import dask
+
+        told = dask.config.get("scheduler", None)
+        if self.client is None and "distributed" in sys.modules and told in ACTIVE:
             from distributed import default_client
 
             with suppress(ValueError):
@@ -191,12 +228,28 @@ class Cluster:
         ]
 
     def _run(self, tasks: list[Any]) -> tuple[Any, ...]:
+        return self._begin(tasks)()
+
+    def _begin(self, tasks: list[Any]) -> Callable[[], tuple[Any, ...]]:
+        """Begin tasks, and return a function that waits for them; by no client, they are run."""
         import dask
 
+        client = self._client()
         with self._clear():
-            if self.client:
-                return tuple(self.client.compute(tasks, sync=True))
-            return tuple(dask.compute(*tasks))
+            if client is None:
+                found = dask.compute(*tasks)
+                return lambda: found
+            futures = client.compute(tasks)
+        self.kept += futures  # `close` cancels them if nobody waits
+
+        def wait() -> tuple[Any, ...]:
+            with self._clear():
+                found = tuple(client.gather(futures))
+            self.kept[:] = [one for one in self.kept if not any(one is own for own in futures)]
+            futures.clear()
+            return found
+
+        return wait
 
     @contextmanager
     def _clear(self) -> Iterator[None]:
@@ -269,6 +322,26 @@ def _added(results: Sequence[Any]) -> Any:
     for result in results[1:]:
         total = total + result
     return total
+
+
+def _total(tasks: list[Any]) -> Any:
+    """Add up the results of tasks, some at a time."""
+    import dask
+
+    add = dask.delayed(_added, pure=False)
+    while len(tasks) > 1:
+        tasks = [add(tasks[k : k + FAN_IN]) for k in range(0, len(tasks), FAN_IN)]
+    return tasks[0]
+
+
+def _between(
+    make: Callable[[Any, Any, Any], Any], total: Any, argument: tuple[Any], shared: Any
+) -> Any:
+    return make(total, argument[0], shared)
+
+
+def _same(held: tuple[Any]) -> Any:
+    return held[0]
 
 
 def _joined(join: Callable[[list[Any], int], Any], pieces: list[Any], seed: int) -> Any:

@@ -1,30 +1,27 @@
 """Grow several trees at once, layer by layer, from sums over partitions.
 
-The tree of all rows and those without each fold take the same passes: two a layer, or a few more
-where their tables would not fit into a worker's memory at once.
+The tree of all rows and those without each fold take the same passes: one a layer, which counts
+nodes and sums their scores, or a few where tables would not fit into a worker's memory at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from crank.cluster.counted import NodeCounts, unit_scores
-from crank.cluster.cuts import Chooser
+from crank.cluster.cuts import Chooser, Found
 from crank.cluster.engine import Cluster
 from crank.cluster.layers import (
     SCORE_BITS,
+    CountTask,
     LayerSums,
     LevelCounts,
-    SumTask,
     count_levels,
     sum_scores,
 )
 from crank.cluster.saplings import Sapling
+from crank.cluster.scores import Scoring, score_counts, score_nodes
 from crank.criteria import Criterion
-from crank.kernels.bin_tables import WIDTH
 
 MOST_CELLS = 2**21
 """Cells of tables that a pass fills: 16 MB of counts."""
@@ -35,18 +32,18 @@ MOST_SLOTS = 2**14
 Task = tuple[Sapling, list[int]]
 
 
-def count_nodes(cluster: Cluster, wanted: Sequence[Task]) -> None:
-    """Count the responses of nodes of several trees, and tell the trees."""
+def count_nodes(
+    cluster: Cluster, wanted: Sequence[Task], meanwhile: Callable[[], None] = lambda: None
+) -> None:
+    """Count the responses of nodes of several trees, and tell the trees.
+
+    Of children only the left ones are wanted. ``meanwhile`` is called while partitions are counted.
+    """
     for batch in _batches(wanted, lambda sapling: len(sapling.levels.value)):
-        tasks, first = [], 0
-        for sapling, nodes in batch:
-            tasks.append(sapling.task(nodes, first))
-            first += len(nodes) * len(sapling.levels.value)
-        found: LevelCounts = cluster.sum(count_levels, tasks)
-        for (sapling, nodes), task, rows in zip(batch, tasks, found.rows, strict=True):
-            cells = slice(task.first, task.first + task.slots * task.levels)
-            table = found.mass[cells].reshape(task.slots, task.levels)
-            sapling.learn(nodes, table, rows)
+        tasks = _tasks(batch)
+        wait = cluster.sum_later(count_levels, tasks)
+        meanwhile()
+        _learn(batch, tasks, wait(), siblings=True)
 
 
 def grow_saplings(
@@ -56,7 +53,6 @@ def grow_saplings(
     chooser: Chooser,
     *,
     max_depth: int,
-    heaviest: float,
     rows: int,
     done: Callable[[], None],
 ) -> None:
@@ -70,68 +66,128 @@ def grow_saplings(
     criterion : Criterion
     chooser : Chooser
     max_depth : int
-    heaviest : float
-        Largest weight, in units.
     rows : int
         Of all partitions.
     done : callable
         Called after each layer.
     """
+    if max_depth < 1:
+        return
     bits = min(SCORE_BITS, 62 - rows.bit_length())
-    for _ in range(max_depth):
-        wanted = [(sapling, sapling.open(chooser.min_leaf)) for sapling in saplings]
-        wanted = [(sapling, nodes) for sapling, nodes in wanted if nodes]
-        found: dict[int, dict[int, object]] = {id(sapling): {} for sapling, _ in wanted}
-        columns = chooser.columns
-        cells = len(columns) * WIDTH + sum(k + 1 for k in chooser.wide_levels)
-        for batch in _batches(wanted, lambda s, c=cells: max(c, len(s.levels.value))):  # type: ignore[misc]
-            scored = [_scored(*one, criterion, heaviest, bits) for one in batch]
-            tasks = [task for task, _ in scored]
-            sums: LayerSums = cluster.sum(sum_scores, tasks, columns, chooser.wide_levels)
-            for (sapling, nodes), (_, exponent), own in zip(batch, scored, sums.trees, strict=True):
-                splits = chooser.choose(own, exponent)
-                for index, split in zip(nodes, splits, strict=True):
-                    if split is not None:
-                        found[id(sapling)][index] = split
-        for sapling in saplings:
-            sapling.fresh = []
-        for sapling, nodes in wanted:
-            sapling.split(found[id(sapling)], nodes)  # type: ignore[arg-type]
+    scorings = [sapling.scoring(criterion.scores, bits, chooser.min_leaf) for sapling in saplings]
+    behind = Behind()
+    found = _split_roots(cluster, saplings, scorings, chooser)
+    shared = cluster.share(scorings) if found else None
+    for depth in range(max_depth):
+        if depth:
+            found = _split_layer(cluster, saplings, shared, chooser, behind)
+        for tree, sapling in enumerate(saplings):
+            sapling.split({node: split for (k, node), split in found.items() if k == tree})
         done()
+        if not found:
+            break
+    else:
         grown = [(sapling, sapling.uncounted) for sapling in saplings if sapling.fresh]
-        if not grown:
-            return
-        count_nodes(cluster, grown)
-        for sapling, _ in grown:
-            sapling.value_splits()
+        count_nodes(cluster, grown, behind.catch_up)
+    behind.catch_up()
+    for sapling in saplings:
+        sapling.value_splits()
 
 
-def _scored(
-    sapling: Sapling, nodes: list[int], criterion: Criterion, heaviest: float, bits: int
-) -> tuple[SumTask, NDArray[np.intp]]:
-    """Score the levels of nodes, as whole numbers times a power of two for each node."""
-    ranks = sapling.ranks
-    assert ranks is not None
-    counts = [sapling.nodes[index].counts for index in nodes]
-    known: list[NodeCounts] = [each for each in counts if each is not None]
-    units = unit_scores(criterion.scores, ranks, known)
-    table = np.zeros((len(nodes), len(sapling.levels.value)))
-    exponent = np.zeros(len(nodes), dtype=np.intp)
-    level = _levels(sapling)
-    for k, (unit, node) in enumerate(zip(units, known, strict=True)):
-        largest = float(np.abs(unit).max()) * heaviest
-        if largest > 0.0:
-            exponent[k] = bits - int(np.frexp(largest)[1])
-        scaled = np.ldexp(unit, int(exponent[k]))
-        table[k, level[node.position]] = np.rint(scaled) if heaviest == 1.0 else scaled
-    routes = sapling.routes(nodes)
-    return SumTask(routes, sapling.levels.shift, len(nodes), table), exponent
+class Behind:
+    """What the client has still to learn of the last pass: it does so while the next one runs."""
+
+    def __init__(self) -> None:
+        self.batch: list[Task] = []
+        self.tasks: list[CountTask] = []
+        self.counts: LevelCounts | None = None
+
+    def catch_up(self) -> None:
+        """Tell the trees of the last pass."""
+        if self.counts is not None:
+            _learn(self.batch, self.tasks, self.counts, siblings=False)
+            for sapling, _ in self.batch:
+                sapling.value_splits()
+            self.counts = None
 
 
-def _levels(sapling: Sapling) -> NDArray[np.intp]:
-    """Level of each position of the sapling's ranks."""
-    assert sapling.position is not None
-    return np.flatnonzero(sapling.position >= 0)
+def _split_roots(
+    cluster: Cluster, saplings: Sequence[Sapling], scorings: Sequence[Scoring], chooser: Chooser
+) -> dict[tuple[int, int], Found]:
+    """Split the roots, which are counted, by tree and node."""
+    found: dict[tuple[int, int], Found] = {}
+    for batch in _batches([(sapling, [0]) for sapling in saplings], chooser.cells):
+        tasks = _tasks(batch, saplings)
+        scored = [
+            score_nodes(task, [saplings[task.tree].counts(0)], scorings[task.tree])
+            for task in tasks
+        ]
+        sums = cluster.sum(sum_scores, scored, chooser.columns, chooser.wide_levels)
+        found |= _chosen(batch, tasks, sums, chooser)
+    return found
+
+
+def _split_layer(
+    cluster: Cluster,
+    saplings: Sequence[Sapling],
+    shared: Any,
+    chooser: Chooser,
+    behind: Behind,
+) -> dict[tuple[int, int], Found]:
+    """Split the youngest nodes of all trees, by tree and node."""
+    found: dict[tuple[int, int], Found] = {}
+    fresh = [(sapling, sapling.fresh) for sapling in saplings if sapling.fresh]
+    for batch in _batches(fresh, chooser.cells):
+        tasks = _tasks(batch, saplings)
+        wait = cluster.sum_twice(
+            count_levels,
+            tasks,
+            score_counts,
+            shared,
+            sum_scores,
+            chooser.columns,
+            chooser.wide_levels,
+        )
+        behind.catch_up()
+        behind.batch, behind.tasks = batch, tasks
+        behind.counts, sums = wait()
+        found |= _chosen(batch, tasks, sums, chooser)
+    return found
+
+
+def _chosen(
+    batch: Sequence[Task], tasks: Sequence[CountTask], sums: LayerSums, chooser: Chooser
+) -> dict[tuple[int, int], Found]:
+    """Choose the splits of a pass, where there are any."""
+    found: dict[tuple[int, int], Found] = {}
+    each = zip(batch, tasks, sums.trees, sums.scored, strict=True)
+    for (_, nodes), task, own, scored in each:
+        if len(scored.among):
+            splits = chooser.choose(own, scored.exponent)
+            for k, split in zip(scored.among.tolist(), splits, strict=True):
+                if split is not None:
+                    found[task.tree, nodes[k]] = split
+    return found
+
+
+def _tasks(batch: Sequence[Task], saplings: Sequence[Sapling] = ()) -> list[CountTask]:
+    """Ask for the responses of nodes; ``saplings`` are numbered, if it matters which is which."""
+    number = {id(sapling): k for k, sapling in enumerate(saplings)}
+    tasks, first = [], 0
+    for sapling, nodes in batch:
+        tasks.append(sapling.task(nodes, first, number.get(id(sapling), 0)))
+        first += len(nodes) * len(sapling.levels.value)
+    return tasks
+
+
+def _learn(
+    batch: Sequence[Task], tasks: Sequence[CountTask], found: LevelCounts, *, siblings: bool
+) -> None:
+    """Tell trees what was counted."""
+    for (sapling, nodes), task, rows in zip(batch, tasks, found.rows, strict=True):
+        cells = slice(task.first, task.first + task.slots * task.levels)
+        table = found.mass[cells].reshape(task.slots, task.levels)
+        sapling.learn(nodes, table, rows, siblings=siblings)
 
 
 def _batches(wanted: Sequence[Task], cells: Callable[[Sapling], int]) -> Iterator[list[Task]]:

@@ -90,6 +90,8 @@ class CountTask:
     levels : int
         Levels that are left.
     slots : int
+    tree : int
+        Number of the tree, if there are several.
     """
 
     routes: Routes
@@ -97,6 +99,7 @@ class CountTask:
     shift: int
     levels: int
     slots: int
+    tree: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,22 @@ def count_levels(
 
 
 @dataclass(frozen=True)
+class Scored:
+    """Which of the nodes that were counted have scores, and in what unit.
+
+    Attributes
+    ----------
+    among : ndarray of int
+        Those that can be split, as places among all that were counted.
+    exponent : ndarray of int
+        Scores of each were multiplied by 2^exponent.
+    """
+
+    among: NDArray[np.intp]
+    exponent: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
 class SumTask:
     """Sum the scores of some nodes of a tree.
 
@@ -174,19 +193,21 @@ class SumTask:
     score : ndarray of float64, shape (slots, levels)
         Score of a row of weight 1, by level of y, scaled to whole numbers of `SCORE_BITS` bits
         once it is multiplied by the weight.
+    scored : Scored
     """
 
     routes: Routes
     shift: int
     slots: int
     score: FloatArray
+    scored: Scored
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _sum_task, (self.routes, self.shift, self.slots, packed(self.score))
+        return _sum_task, (self.routes, self.shift, self.slots, packed(self.score), self.scored)
 
 
-def _sum_task(routes: Routes, shift: int, slots: int, score: Packed) -> SumTask:
-    return SumTask(routes, shift, slots, unpacked(score))
+def _sum_task(routes: Routes, shift: int, slots: int, score: Packed, scored: Scored) -> SumTask:
+    return SumTask(routes, shift, slots, unpacked(score), scored)
 
 
 @dataclass(frozen=True)
@@ -221,12 +242,14 @@ class SlotSums:
 
 @dataclass(frozen=True)
 class LayerSums:
-    """The sums of several trees."""
+    """The sums of several trees, and which of their nodes they are of."""
 
     trees: tuple[SlotSums, ...]
+    scored: tuple[Scored, ...]
 
     def __add__(self, other: LayerSums) -> LayerSums:
-        return LayerSums(tuple(a + b for a, b in zip(self.trees, other.trees, strict=True)))
+        both = zip(self.trees, other.trees, strict=True)
+        return LayerSums(tuple(a + b for a, b in both), self.scored)
 
 
 def sum_scores(
@@ -250,7 +273,7 @@ def sum_scores(
     for task in tasks:
         blocks = [_sums(part, block, task, columns, wide_levels) for block in _blocks(part.n)]
         found.append(sum(blocks[1:], start=blocks[0]))
-    return LayerSums(tuple(found))
+    return LayerSums(tuple(found), tuple(task.scored for task in tasks))
 
 
 def _blocks(n: int) -> Iterator[slice]:

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from crank.cluster.counted import NodeCounts, counts_of, gains, levels_ranked, summary
 from crank.cluster.layers import CountTask, Routes
+from crank.cluster.scores import Scoring
 from crank.cluster.tally import FloatArray
 from crank.cluster.units import Units
+from crank.criteria import Scores
 from crank.growing.rule import Split
 from crank.growing.tree import NOTHING, Node, Tree
 from crank.metrics.figures import figures
@@ -119,18 +121,34 @@ class Sapling:
             inside,
         )
 
-    def task(self, nodes: Sequence[int], first: int) -> CountTask:
-        """Ask for the responses of some nodes."""
-        levels = self.levels
-        return CountTask(self.routes(nodes), first, levels.shift, len(levels.value), len(nodes))
+    def task(self, nodes: Sequence[int], first: int, tree: int = 0) -> CountTask:
+        """Ask for the responses of some nodes; see `CountTask`."""
+        size, shift = len(self.levels.value), self.levels.shift
+        return CountTask(self.routes(nodes), first, shift, size, len(nodes), tree)
+
+    def scoring(self, scores: Scores, bits: int, min_leaf: int) -> Scoring:
+        """Say how nodes are scored; see `Scoring`."""
+        assert self.ranks is not None
+        assert self.position is not None
+        return Scoring(self.ranks, self.position, self.levels.units, scores, bits, min_leaf)
 
     @property
     def uncounted(self) -> list[int]:
-        """The youngest nodes that must be counted: siblings have what they leave of the parents."""
+        """The left children of the last layer: siblings have what they leave of the parents."""
         return self.fresh[: (len(self.fresh) + 1) // 2]
 
-    def learn(self, nodes: Sequence[int], mass: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
-        """Take the counts of nodes that were asked for; the root's come first of all."""
+    def learn(
+        self,
+        nodes: Sequence[int],
+        mass: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        *,
+        siblings: bool,
+    ) -> None:
+        """Take the counts of nodes that were asked for; the root's come first of all.
+
+        With ``siblings``, only left children were, and right ones have what these leave.
+        """
         if self.ranks is None:
             self.ranks, self.position = levels_ranked(self.levels.value, mass[0], self.levels.units)
         assert self.position is not None
@@ -138,8 +156,8 @@ class Sapling:
             counts = counts_of(mass[k], int(rows[k]), self.position, self.levels.units)
             self._know(index, counts)
             above = self.nodes[index].parent
-            if above >= 0:
-                self._know(self.nodes[above].right, self._counts(above).without(counts))
+            if above >= 0 and siblings:
+                self._know(self.nodes[above].right, self.counts(above).without(counts))
 
     def _know(self, index: int, counts: NodeCounts) -> None:
         node = self.nodes[index]
@@ -148,8 +166,15 @@ class Sapling:
         node.about = summary(self.ranks, counts, self.levels.units.unweighted)
 
     def value_splits(self) -> None:
-        """Work out what the splits above the youngest nodes gained, once these are known."""
-        parents = [node for node in self.nodes if node.left >= 0 and not node.gains]
+        """Work out what splits gained whose children are known."""
+        parents = [
+            node
+            for node in self.nodes
+            if node.left >= 0
+            and not node.gains
+            and self.nodes[node.left].counts is not None
+            and self.nodes[node.right].counts is not None
+        ]
         if not parents:
             return
         assert self.ranks is not None
@@ -161,11 +186,12 @@ class Sapling:
         for first in range(0, len(parents), SOME):  # a few at a time need little memory
             some = parents[first : first + SOME]
             known = [node.counts for node in some if node.counts is not None]
-            left = [self._counts(node.left) for node in some]
+            left = [self.counts(node.left) for node in some]
             for node, found in zip(some, gains(scores, self.ranks, known, left), strict=True):
                 node.gains, node.counts = found, None
 
-    def _counts(self, index: int) -> NodeCounts:
+    def counts(self, index: int) -> NodeCounts:
+        """Return what is known of a node's responses."""
         counts = self.nodes[index].counts
         assert counts is not None
         return counts
@@ -175,19 +201,9 @@ class Sapling:
         for node in self.nodes:
             node.counts = None
 
-    def open(self, min_leaf: int) -> list[int]:
-        """List the youngest nodes that are large enough and have two distinct responses."""
-        return [
-            index
-            for index in self.fresh
-            if self._counts(index).rows >= 2 * min_leaf and not self._counts(index).pure
-        ]
-
-    def split(
-        self, found: Mapping[int, tuple[StumpRule, int, NDArray[np.bool_]]], asked: Sequence[int]
-    ) -> None:
-        """Split nodes of a layer: rule, column and side of each bin; bear their children."""
-        parents = [index for index in asked if index in found]
+    def split(self, found: Mapping[int, tuple[StumpRule, int, NDArray[np.bool_]]]) -> None:
+        """Split youngest nodes: rule, column and side of each bin; bear their children."""
+        parents = [index for index in self.fresh if index in found]
         for index in parents:
             rule, column, side = found[index]
             node = self.nodes[index]

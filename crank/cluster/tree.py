@@ -91,8 +91,7 @@ def fit_tree(
         Called after each step.
     """
     plan, parts = prepared(cluster, learned, spread, keyed=options.prune is not None)
-    found: Extremes = parts.sum(extremes)
-    low, high = bin_values(plan, found)
+    ends = parts.sum_later(extremes)
     done()
     n, units = learned.survey.used, spread.units
     levels = Levels.of(spread.y.value, Y_LEVELS, units)
@@ -110,6 +109,8 @@ def fit_tree(
             for fold in range(folds)
         ]
     count_nodes(parts, [(sapling, [0]) for sapling in saplings])
+    found: Extremes = ends()
+    low, high = bin_values(plan, found)
     done()
     assert whole.ranks is not None
     squares = float(n) if units.unweighted else found.squares * units.scale**2
@@ -124,7 +125,6 @@ def fit_tree(
         criterion,
         chooser,
         max_depth=options.max_depth,
-        heaviest=units.heaviest,
         rows=n,
         done=done,
     )
