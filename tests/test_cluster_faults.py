@@ -81,18 +81,17 @@ def test_the_death_of_workers_does_not_change_the_tree(
     with dask.config.set(scheduler="sync"):
         expected = crank.fit(frame(), FORMULA, **(options | {"client": None}))
     (tmp_path / "die-2").touch()  # while a worker reads the partition for the first time
-    passes: list[int] = []
-    run = Cluster._run
+    begin, layers = Cluster.sum_twice, []
 
-    def killing(self: Cluster, tasks: list[Any]) -> tuple[Any, ...]:
-        passes.append(len(tasks))
-        if len(passes) == 12:  # bins are in the workers' memory: half of them are lost
+    def killing(self: Cluster, *given: Any) -> Any:
+        layers.append(begin(self, *given))
+        if len(layers) == 1:  # bins are in the workers' memory: half of them are lost
             os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        return run(self, tasks)
+        return layers[-1]
 
-    monkeypatch.setattr(Cluster, "_run", killing)
+    monkeypatch.setattr(Cluster, "sum_twice", killing)
     model = crank.fit(frame(str(tmp_path)), FORMULA, **options)
-    assert len(passes) > 12
+    assert len(layers) == DEPTH - 1  # the root's layer takes no such pass
     assert not (tmp_path / "die-2").exists()
     assert ranker(model) == ranker(expected)
 
@@ -209,15 +208,13 @@ def test_a_corrupt_file_is_named(client: Any, tmp_path: Path) -> None:
 
 
 def test_an_interrupt_cancels_the_tasks(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, passes = Cluster._run, []
+    begin = Cluster.sum_twice
 
-    def interrupted(self: Cluster, tasks: list[Any]) -> tuple[Any, ...]:
-        passes.append(len(tasks))
-        if len(passes) == 8:
-            raise KeyboardInterrupt
-        return run(self, tasks)
+    def interrupted(self: Cluster, *given: Any) -> Any:
+        begin(self, *given)  # nobody waits for it
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(Cluster, "_run", interrupted)
+    monkeypatch.setattr(Cluster, "sum_twice", interrupted)
     with pytest.raises(KeyboardInterrupt):
         crank.fit(frame(), FORMULA, client=client, max_depth=2, cv=2)
     for _ in range(600):  # workers say when they have let go
@@ -228,7 +225,7 @@ def test_an_interrupt_cancels_the_tasks(client: Any, monkeypatch: pytest.MonkeyP
 
 
 def test_a_lost_scheduler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    run, passes = Cluster._run, []
+    begin = Cluster.sum_twice
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
         distributed.LocalCluster(
@@ -237,13 +234,11 @@ def test_a_lost_scheduler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> N
         distributed.Client(cluster) as client,
     ):
 
-        def losing(self: Cluster, tasks: list[Any]) -> tuple[Any, ...]:
-            passes.append(len(tasks))
-            if len(passes) == 4:
-                cluster.sync(cluster.scheduler.close)
-            return run(self, tasks)
+        def losing(self: Cluster, *given: Any) -> Any:
+            cluster.sync(cluster.scheduler.close)
+            return begin(self, *given)
 
-        monkeypatch.setattr(Cluster, "_run", losing)
+        monkeypatch.setattr(Cluster, "sum_twice", losing)
         with pytest.raises(ClusterError, match="connection to the cluster was lost"):
             crank.fit(frame(), FORMULA, client=client, max_depth=2, prune=None)
 

@@ -243,9 +243,9 @@ class Cluster:
         self.kept += futures  # `close` cancels them if nobody waits
 
         def wait() -> tuple[Any, ...]:
+            self.kept[:] = [one for one in self.kept if not any(one is own for own in futures)]
             with self._clear():
                 found = tuple(client.gather(futures))
-            self.kept[:] = [one for one in self.kept if not any(one is own for own in futures)]
             futures.clear()
             return found
 
