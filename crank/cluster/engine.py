@@ -7,11 +7,13 @@ partition: what a dying worker takes along is computed again, to the same bits.
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
+from uuid import uuid4
 
 from crank.errors import ClusterError, CrankError, DataError, require
 
@@ -21,6 +23,9 @@ FAN_IN = 8
 HELD = 0.2
 """Partitions are read once and kept if they take at most this share of the memory."""
 
+
+SMALL = 2**22
+"""Bytes of arguments that go with every task: others are sent once, which takes a task more."""
 
 ACTIVE = (None, "distributed", "dask.distributed")
 """Settings of Dask's scheduler by which the active client works."""
@@ -86,8 +91,9 @@ class Cluster:
         import dask
 
         counts = _total(self._tasks(first, (argument,)))
-        own = dask.delayed((argument,), pure=False, traverse=False)
-        made = dask.delayed(_between, pure=False)(between, counts, own, shared)
+        own = self._sent((argument,))
+        make = dask.delayed(_between, pure=False)
+        made = make(between, counts, own, shared, dask_key_name=named(between))
         sums = _total(self._tasks(second, others, [made] * len(self.parts)))
         return self._begin([counts, sums])
 
@@ -124,12 +130,15 @@ class Cluster:
         import dask
 
         last, task = dask.delayed(_joined, pure=False), dask.delayed(_named, pure=False)
-        shared = dask.delayed((argument,), pure=False, traverse=False)
+        shared = self._sent((argument,))
         joining = dask.delayed(join, pure=False, traverse=False)
         found = []
         for seed in seeds:
             own = zip(self.where, self.parts, strict=True)
-            pieces = [task(where, work, part, (seed,), shared) for where, part in own]
+            pieces = [
+                task(where, work, part, (seed,), shared, dask_key_name=named(work))
+                for where, part in own
+            ]
             found.append(last(joining, pieces, seed))
         return list(self._run(found))
 
@@ -170,6 +179,8 @@ class Cluster:
     def _persisted(self, tasks: Sequence[Any]) -> list[Any]:
         import dask
 
+        if not tasks:  # a client has nothing to say about none
+            return []
         with self._clear():
             return list(self.client.persist(tasks) if self.client else dask.persist(*tasks))
 
@@ -219,13 +230,22 @@ class Cluster:
         import dask
 
         task = dask.delayed(_named, pure=False)
-        # one copy of the arguments for all tasks, as part of the graph: it cannot be lost
-        shared = dask.delayed(tuple(arguments), pure=False, traverse=False)
+        shared = self._sent(tuple(arguments))
         own = [()] * len(self.parts) if each is None else [(one,) for one in each]
         return [
-            task(where, work, part, mine, shared)
+            task(where, work, part, mine, shared, dask_key_name=named(work))
             for where, part, mine in zip(self.where, self.parts, own, strict=True)
         ]
+
+    def _sent(self, arguments: tuple[Any, ...]) -> Any:
+        """Write arguments as tasks take them: a part of the graph, so that they cannot be lost."""
+        import cloudpickle  # as Dask does
+        import dask
+
+        written = cloudpickle.dumps(arguments)
+        if len(written) * len(self.parts) <= SMALL:
+            return written
+        return dask.delayed(written, pure=False, traverse=False)
 
     def _run(self, tasks: list[Any]) -> tuple[Any, ...]:
         return self._begin(tasks)()
@@ -290,6 +310,11 @@ def names(count: int) -> list[str]:
     return [f"partition {k} of {count} (counted from 0)" for k in range(count)]
 
 
+def named(work: Callable[..., Any]) -> str:
+    """Name a task by its work: the scheduler knows tasks of one name by how long they took."""
+    return f"{work.__name__.strip('_<>')}-{uuid4()}"
+
+
 def cluster_failure(error: BaseException) -> ClusterError | None:
     """Turn what Dask raises when workers or the scheduler are gone into a message; else None."""
     module, kind = type(error).__module__.split(".")[0], type(error).__name__
@@ -309,10 +334,10 @@ def cluster_failure(error: BaseException) -> ClusterError | None:
 
 
 def _named(
-    where: str, work: Callable[..., Any], part: Any, own: tuple[Any, ...], shared: tuple[Any, ...]
+    where: str, work: Callable[..., Any], part: Any, own: tuple[Any, ...], shared: bytes
 ) -> Any:
     try:
-        return work(part, *own, *shared)
+        return work(part, *own, *pickle.loads(shared))
     except CrankError as error:
         raise type(error)(f"{where}: {error}") from None
 
@@ -335,9 +360,9 @@ def _total(tasks: list[Any]) -> Any:
 
 
 def _between(
-    make: Callable[[Any, Any, Any], Any], total: Any, argument: tuple[Any], shared: Any
+    make: Callable[[Any, Any, Any], Any], total: Any, argument: bytes, shared: Any
 ) -> Any:
-    return make(total, argument[0], shared)
+    return make(total, *pickle.loads(argument), shared)
 
 
 def _same(held: tuple[Any]) -> Any:

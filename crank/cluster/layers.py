@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.cluster.packing import Packed, packed, unpacked, writable
+from crank.cluster.packing import Packed, bytes_of, packed, unpacked, writable
 from crank.cluster.prepared import Prepared
 from crank.cluster.tally import FloatArray
 from crank.kernels.bin_sums import added
@@ -126,6 +126,9 @@ class LevelCounts:
         rows = tuple(a + b for a, b in zip(self.rows, other.rows, strict=True))
         return LevelCounts(self.mass + other.mass, rows, squares)
 
+    def __sizeof__(self) -> int:
+        return bytes_of(*vars(self).values())
+
     def __reduce__(self) -> tuple[Any, ...]:
         squares = None if self.squares is None else packed(self.squares)
         return _level_counts, (packed(self.mass), self.rows, squares)
@@ -202,6 +205,9 @@ class SumTask:
     score: FloatArray
     scored: Scored
 
+    def __sizeof__(self) -> int:
+        return bytes_of(self.score)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _sum_task, (self.routes, self.shift, self.slots, packed(self.score), self.scored)
 
@@ -250,6 +256,9 @@ class LayerSums:
     def __add__(self, other: LayerSums) -> LayerSums:
         both = zip(self.trees, other.trees, strict=True)
         return LayerSums(tuple(a + b for a, b in both), self.scored)
+
+    def __sizeof__(self) -> int:
+        return sum(bytes_of(*vars(tree).values()) for tree in self.trees)
 
 
 def sum_scores(

@@ -41,6 +41,17 @@ def unpacked(sent: Packed) -> NDArray[Any]:
     return values
 
 
+def bytes_of(*values: Any) -> int:
+    """Add up the bytes of arrays, and of those in tuples and lists; other values have none.
+
+    Dask asks objects how large they are before it moves them or work to them (`sys.getsizeof`).
+    """
+    return sum(
+        bytes_of(*value) if isinstance(value, tuple | list) else getattr(value, "nbytes", 0)
+        for value in values
+    )
+
+
 def writable(values: NDArray[Any]) -> NDArray[Any]:
     """Return an array that compiled code takes as its own: what was sent cannot be written to.
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from crank.cluster.content import mixed, row_keys
 from crank.cluster.engine import Cluster
 from crank.cluster.formula import Learned
+from crank.cluster.packing import bytes_of
 from crank.cluster.rows import read_rows
 from crank.cluster.sketch import Parts
 from crank.cluster.spread import Spread, design_of
@@ -106,6 +107,9 @@ class Prepared:
     def n(self) -> int:
         """Number of rows."""
         return len(self.level)
+
+    def __sizeof__(self) -> int:
+        return bytes_of(*vars(self).values())
 
 
 def prepare(frame: Any, plan: Plan, keyed: bool) -> Prepared:

@@ -25,11 +25,14 @@ from crank.errors import DataError
 from crank.frames.profile import BINS, MOST_VALUES, SAMPLE, ColumnProfile
 from crank.ranks import MOST_UNITS
 
-SAMPLE_Y = 2**18
+SAMPLE_Y = 2**16
 """Rows of which y is looked at where it has many values: four for each level."""
 
 Y_LEVELS = 2**16
-"""Levels of y at most."""
+"""Levels of y at most, each a distinct value."""
+
+CUT_LEVELS = 2**14
+"""Levels of y where it has more distinct values than that: quantiles of a sample."""
 
 ROWS_A_LEVEL = 8
 """Rows of a level of y, about, where y has more distinct values than levels."""
@@ -306,7 +309,7 @@ def spread_by(counted: Counted, columns: Columns) -> Spread:
         else numbers_profile(known[v.name], v.kind)
         for v in learned.design.variables
     }
-    some = min(Y_LEVELS, max(survey.used // ROWS_A_LEVEL, X_BINS))
+    some = min(CUT_LEVELS, max(survey.used // ROWS_A_LEVEL, X_BINS))
     return Spread(
         y.parts(Y_LEVELS if y.values is not None else some),
         y.n_tied,
