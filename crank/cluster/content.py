@@ -35,8 +35,8 @@ def row_keys(y: FloatArray, X: NDArray[Any], *others: FloatArray) -> Keys:
     >>> bool(key[0] == key[2]), bool(key[0] == key[1])
     (True, False)
     """
-    key = mixed(keys_of(y) + _ODD)
-    for some in (X.T, *(other[None] for other in others)):
+    key = np.zeros(len(y), dtype=np.uint64)
+    for some in (y[None], X.T, *(other[None] for other in others)):
         hash_more(np.asarray(some, dtype=np.float64), key)
     return key
 

@@ -17,7 +17,7 @@ from crank.kernels.cuts import Layer
 from crank.mass import LocalMass
 from crank.ranks import Ranks, rank_levels
 
-SCORED = 2**18
+SCORED = 2**14
 """Levels of nodes that are scored at a time."""
 
 

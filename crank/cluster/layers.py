@@ -20,6 +20,9 @@ from crank.kernels.compiled_routes import count_cells, route, sort_scores
 BLOCK = 2**20
 """Rows of which scores are summed in doubles: 2²⁰ whole numbers of 33 bits add up exactly."""
 
+TILE = 2**16
+"""Rows that are routed at a time: their bins stay in cache."""
+
 SCORE_BITS = 32
 """Scores are whole numbers of at most so many bits."""
 
@@ -53,22 +56,24 @@ class Routes:
     folds: tuple[int, ...] = ()
     inside: bool = False
 
-    def slots(self, part: Prepared, rows: slice) -> NDArray[np.int32]:
-        """Route some rows of a partition; −1 for rows that are not counted."""
-        node = np.empty(len(part.level[rows]), dtype=np.int32)
-        bins = writable(np.ascontiguousarray(part.bins[:, rows]))
-        wide = writable(np.ascontiguousarray(part.wide[:, rows]))
+    def slots(self, part: Prepared, rows: slice, found: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Route some rows of a partition; −1 for rows that are not counted.
+
+        ``found`` is room for so many rows or more.
+        """
+        slot = found[: rows.stop - rows.start]
         route(
-            bins,
-            wide,
+            part.bins,
+            part.wide,
             writable(self.column),
             writable(self.start),
             writable(self.side),
             writable(self.left),
             writable(self.right),
-            node,
+            writable(self.slot),
+            rows.start,
+            slot,
         )
-        slot = self.slot[node]
         if self.folds:
             assert part.fold is not None
             among = np.isin(part.fold[self.repeat, rows], self.folds)
@@ -156,15 +161,17 @@ def count_levels(
     if largest is not None and part.weight is not None:
         squares = np.zeros(cells, dtype=np.int64)
         square = np.maximum(np.rint(part.weight**2 / square_unit(largest)), 1.0)
-    every, level = slice(0, part.n), writable(part.level)
-    weight = None if part.weight is None else writable(part.weight)
+    part = part.writable()
+    found = np.empty(min(part.n, TILE), dtype=np.int32)
     for task, sizes in zip(tasks, rows, strict=True):
-        slot = task.routes.slots(part, every)
         here = slice(task.first, task.first + task.slots * task.levels)
-        count_cells(slot, level, task.shift, task.levels, weight, mass[here], sizes)
-        if squares is not None:
-            nothing = np.zeros_like(sizes)
-            count_cells(slot, level, task.shift, task.levels, square, squares[here], nothing)
+        about = task.shift, task.levels
+        for tile in _tiles(0, part.n, TILE):
+            slot = task.routes.slots(part, tile, found)
+            count_cells(slot, tile.start, part.level, *about, part.weight, mass[here], sizes)
+            if squares is not None:
+                nothing = np.zeros_like(sizes)
+                count_cells(slot, tile.start, part.level, *about, square, squares[here], nothing)
     return LevelCounts(mass, rows, squares)
 
 
@@ -278,15 +285,40 @@ def sum_scores(
     wide_levels : sequence of int
         Number of levels of each wide column.
     """
+    part, columns = part.writable(), writable(columns)
+    room = Room.of(min(part.n, TILE), part.weight is not None)
     found: list[SlotSums] = []
     for task in tasks:
-        blocks = [_sums(part, block, task, columns, wide_levels) for block in _blocks(part.n)]
+        blocks = [
+            _sums(part, block, task, columns, wide_levels, room)
+            for block in _tiles(0, max(part.n, 1), BLOCK)
+        ]
         found.append(sum(blocks[1:], start=blocks[0]))
     return LayerSums(tuple(found), tuple(task.scored for task in tasks))
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    return (slice(k, min(k + BLOCK, n)) for k in range(0, max(n, 1), BLOCK))
+def _tiles(start: int, stop: int, size: int) -> Iterator[slice]:
+    return (slice(k, min(k + size, stop)) for k in range(start, stop, size))
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where the rows of a tile are sorted; room that is used again need not be asked for."""
+
+    slot: NDArray[np.int32]
+    index: NDArray[np.int32]
+    score: FloatArray
+    weight: FloatArray | None
+
+    @classmethod
+    def of(cls, rows: int, weighted: bool) -> Room:
+        """Make room for so many rows."""
+        return cls(
+            np.empty(rows, dtype=np.int32),
+            np.empty(rows, dtype=np.int32),
+            np.empty(rows),
+            np.empty(rows) if weighted else None,
+        )
 
 
 def _sums(
@@ -295,61 +327,63 @@ def _sums(
     task: SumTask,
     columns: NDArray[np.intp],
     wide_levels: Sequence[int],
+    room: Room,
 ) -> SlotSums:
     """Sum a block of rows; all numbers are whole and below 2⁵³."""
-    slot = task.routes.slots(part, block)
-    n = int(np.count_nonzero(slot >= 0))
-    bounds = np.zeros(task.slots + 1, dtype=np.intp)
-    index, score = np.empty(n, dtype=np.int32), np.empty(n)
     weighted = part.weight is not None
-    weight = np.empty(n) if weighted else None
+    bounds = np.zeros(task.slots + 1, dtype=np.intp)
+    sizes = np.zeros(task.slots, dtype=np.int64)
     sums = np.zeros((5, task.slots), dtype=np.int64)
-    sort_scores(
-        slot,
-        writable(part.level[block]),
-        task.shift,
-        task.score,
-        writable(part.weight[block]) if part.weight is not None else None,
-        HALF_BITS,
-        bounds,
-        index,
-        score,
-        weight,
-        sums,
-    )
     shape = (len(columns), task.slots, WIDTH)
-    room = Scratch.of((len(columns) * task.slots + 1) * WIDTH, weighted, False)
-    bins = writable(np.ascontiguousarray(part.bins[:, block]))
-    if len(columns):
-        count_columns(
-            bins,
-            writable(columns),
-            0,
-            len(columns),
-            index,
+    cells = Scratch.of((len(columns) * task.slots + 1) * WIDTH, weighted, False)
+    wide = tuple(np.zeros((3, task.slots * (k + 1)), dtype=np.int64) for k in wide_levels)
+    for tile in _tiles(block.start, min(block.stop, part.n), TILE):
+        slot = task.routes.slots(part, tile, room.slot)
+        sort_scores(
+            slot,
+            tile.start,
+            part.level,
+            task.shift,
+            task.score,
+            part.weight,
+            HALF_BITS,
             bounds,
-            score,
-            weight,
-            room.sums,
-            room.counts,
-            room.masses,
+            room.index,
+            room.score,
+            room.weight,
+            sums,
         )
+        sizes += np.diff(bounds)
+        if len(columns):
+            count_columns(
+                part.bins,
+                columns,
+                0,
+                len(columns),
+                room.index,
+                bounds,
+                room.score,
+                room.weight,
+                cells.sums,
+                cells.counts,
+                cells.masses,
+            )
+        for k, levels in enumerate(wide_levels):
+            row = room.index[: bounds[-1]]
+            cell = part.wide[k, row] + slot[row - tile.start] * np.int64(levels + 1)
+            for total, each in zip(wide[k], (room.score, None, room.weight), strict=True):
+                own = None if each is None else each[: bounds[-1]]
+                total += np.bincount(cell, own, total.size).astype(np.int64)
     masses = None
-    if room.masses is not None:
-        masses = room.masses[:-WIDTH].astype(np.int64).reshape(shape)
-    wide = []
-    for k, levels in enumerate(wide_levels):
-        cells = task.slots * (levels + 1)
-        cell = part.wide[k, block][index] + slot[index] * np.int64(levels + 1)
-        each = [np.bincount(cell, w, cells) for w in (score, None, weight)]
-        wide.append(np.stack(each).astype(np.int64).reshape(3, task.slots, levels + 1))
+    if cells.masses is not None:
+        masses = cells.masses[:-WIDTH].astype(np.int64).reshape(shape)
     return SlotSums(
-        room.sums[:-WIDTH].astype(np.int64).reshape(shape),
-        room.counts[:-WIDTH].reshape(shape),
+        cells.sums[:-WIDTH].astype(np.int64).reshape(shape),
+        cells.counts[:-WIDTH].reshape(shape),
         masses,
-        np.diff(bounds),
+        sizes,
         sums[0],
         sums[1],
         sums[2:],
-        tuple(wide),
+        tuple(each.reshape(3, task.slots, -1) for each in wide),
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from crank.cluster.content import mixed, row_keys
 from crank.cluster.engine import Cluster
 from crank.cluster.formula import Learned
-from crank.cluster.packing import bytes_of
+from crank.cluster.packing import bytes_of, writable
 from crank.cluster.rows import read_rows
 from crank.cluster.sketch import Parts
 from crank.cluster.spread import Spread, design_of
@@ -107,6 +107,12 @@ class Prepared:
     def n(self) -> int:
         """Number of rows."""
         return len(self.level)
+
+    def writable(self) -> Prepared:
+        """Return the partition as compiled code takes it; see `crank.cluster.packing.writable`."""
+        names = ("bins", "wide", "level", "weight")
+        held = {name: getattr(self, name) for name in names}
+        return replace(self, **{k: v if v is None else writable(v) for k, v in held.items()})
 
     def __sizeof__(self) -> int:
         return bytes_of(*vars(self).values())

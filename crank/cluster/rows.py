@@ -79,7 +79,7 @@ def read_rows(frame: Any, asked: Asked) -> Rows:
     here = np.ones(seen, dtype=bool) if weight is None else weight != 0.0
     gaps = {name: table.missing(name) for name in asked.variables}
     counted = {
-        name: int((gaps[name] & here).sum())
+        name: int(np.count_nonzero(gaps[name] if weight is None else gaps[name] & here))
         for name in asked.parsed.variables
         if name not in asked.parsed.response_variables
     }
@@ -257,13 +257,18 @@ def survey_of(rows: Rows, asked: Asked) -> Survey:
         rows.dropped,
         rows.missing,
         rows.absent,
-        {name: _column_seen(rows.table, name, name in asked.levels_of) for name in asked.variables},
+        {
+            name: _column_seen(
+                rows.table, name, name in asked.levels_of, whole=rows.missing.get(name) == 0
+            )
+            for name in asked.variables
+        },
         weight,
     )
 
 
-def _column_seen(table: Table, name: str, values: bool) -> ColumnSeen:
-    empty = bool(table.missing(name).all())
+def _column_seen(table: Table, name: str, values: bool, *, whole: bool) -> ColumnSeen:
+    empty = not table.n_rows or (not whole and bool(table.missing(name).all()))
     kind = None if empty else table.kind(name)
     column = table.declared(name)
     if column is not None:

@@ -195,14 +195,16 @@ def _column(
     drawn: tuple[NDArray[np.uint64], NDArray[np.intp]],
 ) -> Column:
     """Count a column; ``drawn`` are the hashes of a sample and its rows, if no value is missing."""
-    missing = np.isnan(x)
-    n_missing = int(np.count_nonzero(missing))
-    if n_missing:
+    n = len(x)
+    if np.isnan(x.sum()):  # a sum takes no room; it may be NaN without one, of infinite parts
+        missing = np.isnan(x)
         x, key = x[~missing], key[~missing]
         some = lowest(key, size)
         drawn = key[some], some
-    sample = Sampled(drawn[0], x[drawn[1]] + 0.0, size)
-    return Column(**vars(tally(x, n_missing, most)), sample=sample)
+    value = x[drawn[1]]
+    value += 0.0  # −0.0 is 0.0
+    sample = Sampled(drawn[0], value, size)
+    return Column(**vars(tally(x, n - len(x), most)), sample=sample)
 
 
 @dataclass(frozen=True)

@@ -19,26 +19,30 @@ def route(
     side: NDArray[np.bool_],
     left: NDArray[np.int32],
     right: NDArray[np.int32],
-    node: NDArray[np.int32],
+    slot: NDArray[np.int32],
+    first: int,
+    found: NDArray[np.int32],
 ) -> Any:
-    """Find the node in which each row ends.
+    """Find the slot of the node in which each row ends, of the rows from ``first`` on.
 
     Columns beyond those of ``bins`` are those of ``wide``. Node k asks ``side`` from ``start[k]``
     on whether a bin goes left; ``left[k]`` is −1 if it is no parent.
     """
     narrow = len(bins)
-    for i in range(len(node)):
+    for r in range(len(found)):
+        i = first + r
         k = np.int32(0)
         while left[k] >= 0:
             c = column[k]
             code = np.int64(bins[c, i]) if c < narrow else np.int64(wide[c - narrow, i])
             k = left[k] if side[start[k] + code] else right[k]
-        node[i] = k
+        found[r] = slot[k]
 
 
 @kernel
 def count_cells(
     slot: NDArray[np.int32],
+    first: int,
     level: NDArray[np.uint16],
     shift: int,
     levels: int,
@@ -46,22 +50,26 @@ def count_cells(
     mass: NDArray[np.int64],
     rows: NDArray[np.int64],
 ) -> Any:
-    """Add each row, or its whole weight, to the cell of its slot and level; below 0 is no slot."""
+    """Add each row, or its whole weight, to the cell of its slot and level; below 0 is no slot.
+
+    Slots are those of the rows from ``first`` on.
+    """
     for r in range(len(slot)):
         if slot[r] < 0:
             continue
         s = np.int64(slot[r])
         rows[s] += 1
-        cell = s * levels + (np.int64(level[r]) >> shift)
+        cell = s * levels + (np.int64(level[first + r]) >> shift)
         if weight is None:
             mass[cell] += 1
         else:
-            mass[cell] += np.int64(weight[r])
+            mass[cell] += np.int64(weight[first + r])
 
 
 @kernel
 def sort_scores(
     slot: NDArray[np.int32],
+    first: int,
     level: NDArray[np.uint16],
     shift: int,
     table: NDArray[np.float64],
@@ -75,9 +83,10 @@ def sort_scores(
 ) -> Any:
     """Sort rows by slot, stably, and score them by slot and level, in whole numbers.
 
-    ``sums`` gets, for each slot, the sum of scores, of their sizes, of the squared high halves, of
+    Slots are those of the rows from ``first`` on; ``index`` numbers all rows. ``sums`` gets, for each slot, the sum of scores, of their sizes, of the squared high halves, of
     high times low halves and of the squared low ones; a low half has ``half`` bits.
     """
+    bounds[:] = 0
     for r in range(len(slot)):
         if slot[r] >= 0:
             bounds[slot[r] + 1] += 1
@@ -91,11 +100,12 @@ def sort_scores(
             continue
         p = place[s]
         place[s] += 1
-        value = table[s, np.int64(level[r]) >> shift]
+        i = first + r
+        value = table[s, np.int64(level[i]) >> shift]
         if weight is not None and own is not None:
-            own[p] = weight[r]
-            value = np.rint(value * weight[r])
-        index[p], score[p] = r, value
+            own[p] = weight[i]
+            value = np.rint(value * weight[i])
+        index[p], score[p] = i, value
         whole = np.int64(value)
         high, low = whole >> half, whole & mask
         sums[0, s] += whole
