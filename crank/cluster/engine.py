@@ -359,9 +359,7 @@ def _total(tasks: list[Any]) -> Any:
     return tasks[0]
 
 
-def _between(
-    make: Callable[[Any, Any, Any], Any], total: Any, argument: bytes, shared: Any
-) -> Any:
+def _between(make: Callable[[Any, Any, Any], Any], total: Any, argument: bytes, shared: Any) -> Any:
     return make(total, *pickle.loads(argument), shared)
 
 

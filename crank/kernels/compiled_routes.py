@@ -83,8 +83,9 @@ def sort_scores(
 ) -> Any:
     """Sort rows by slot, stably, and score them by slot and level, in whole numbers.
 
-    Slots are those of the rows from ``first`` on; ``index`` numbers all rows. ``sums`` gets, for each slot, the sum of scores, of their sizes, of the squared high halves, of
-    high times low halves and of the squared low ones; a low half has ``half`` bits.
+    Slots are those of the rows from ``first`` on; ``index`` numbers all rows. ``sums`` gets, for
+    each slot, the sum of scores, of their sizes, of the squared high halves, of high times low
+    halves and of the squared low ones; a low half has ``half`` bits.
     """
     bounds[:] = 0
     for r in range(len(slot)):
