@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,12 @@ from crank.datafiles import (
     read_frame,
 )
 from crank.datafiles import parquet as parquet_files
+from crank.datafiles.ahead import ahead
 from crank.datafiles.fields import MISSING_MARKS, as_column
 from crank.datafiles.formats import delimiter_of
 from crank.errors import DataError, MissingExtraError, OptionError
 from crank.files import replaced
+from crank.scoring import file_scorer, score_file
 
 NUMBER, TEXT, BOOLEAN = Expected("number"), Expected("text"), Expected("boolean")
 
@@ -370,6 +373,10 @@ def test_blocks_of_any_size_hold_the_records_that_csv_reads(
     expected = {name: {"x": NUMBER, "g": TEXT}[name] for name in names}
     found = read_columns(path, expected)
     kept = pieces(path, {}, keep=names)
+    reader = csv.reader(io.StringIO(text, newline=""))
+    ends = [reader.line_num for _ in reader]
+    where = [piece.where(k) for piece in kept for k in range(piece.n_rows)]
+    assert where == [f"line {end + 1}" for end in ends[:-1]]
     for j, name in enumerate(header):
         wanted = [row[j] for row in rows]
         assert [field for piece in kept for field in piece.kept[name]] == wanted
@@ -409,3 +416,49 @@ def test_a_record_without_an_end_is_refused(
     path.write_text('x,g\n1,a\n2,"' + "b\n" * 2000)
     with pytest.raises(DataError, match=r"line 3: a record does not end"):
         pieces(path, {"x": NUMBER})
+
+
+MARKED = "x,g\n1,a\n\nNA,b\n-nan,c\nNULL,d\n\n2.5,e\n1.#IND,f\n"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("size", [1, 9, 20, 4096])
+def test_scores_of_a_file_in_pieces_are_those_of_its_rows(
+    tmp_path: Path, size: int, end: str, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oracle is predict, one row at a time, of what Python's csv module reads."""
+    monkeypatch.setattr("crank.datafiles.csvfile.SIZE", size)
+    x = np.arange(60.0)
+    model = crank.fit({"x": x % 7, "y": x % 7}, "y ~ x", max_depth=3, prune=None)
+    model.to_json(tmp_path / "m.json")
+    for text in (MARKED, MARKED + '3,"two\nlines"\n\n4,"q, ""r"""\n', MARKED + "5,a\n" * 40):
+        path, out = tmp_path / "a.csv", tmp_path / "out.csv"
+        path.write_bytes(text.replace("\n", end).encode())
+        _, *rows = csv.reader(io.StringIO(text, newline=""))
+        fields = [row[0] if row else "" for row in rows]
+        numbers = [float("nan") if v in MISSING_MARKS else float(v) for v in fields]
+        score_file(file_scorer(tmp_path / "m.json"), path, out, rows=3, show=False)
+        wanted = [repr(float(model.predict({"x": [v]})[0])) for v in numbers]
+        assert out.read_text().splitlines() == ["score", *wanted]
+
+
+@pytest.mark.parametrize("size", [9, 4096])
+def test_the_first_wrong_field_of_the_file_is_named(
+    tmp_path: Path, size: int, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crank.datafiles.csvfile.SIZE", size)
+    path = tmp_path / "a.csv"
+    path.write_text("x\n" + "1\n\nNA\n" * 5 + "one\n" + "2\n" * 9 + "two\n")
+    with pytest.raises(DataError, match="'one' in line 17"):
+        pieces(path, {"x": NUMBER})
+
+
+def test_what_was_read_before_a_failure_comes_before_it() -> None:
+    def items() -> Iterator[int]:
+        yield from (1, 2, 3)
+        raise DataError("broken")
+
+    found = ahead(items(), 2)
+    assert [next(found), next(found), next(found)] == [1, 2, 3]
+    with pytest.raises(DataError, match="broken"):
+        next(found)

@@ -28,7 +28,7 @@ class Parsed(NamedTuple):
 def parsed(cut: Iterator[Block], arrow: ArrowBlocks | None, line: int) -> Iterator[Parsed]:
     """Let Arrow parse blocks, a thread for each of a few.
 
-    Threads of Arrow's own would share a block instead, and take a third more time of the cores.
+    Threads of Arrow's own would share a block instead, which takes more time of the cores.
 
     Parameters
     ----------
@@ -45,8 +45,10 @@ def parsed(cut: Iterator[Block], arrow: ArrowBlocks | None, line: int) -> Iterat
             for block, task in ahead(begun, 0 if arrow is None else threads):
                 columns = None if task is None else task.result()
                 yield Parsed(block, line, columns)
-                alike = columns is not None and not block.quoted
-                line += columns[2] if alike else lines_in(block.content)
+                if columns is None or block.quoted:
+                    line += lines_in(block.content)
+                else:
+                    line += columns[2]  # a record is a line
         except DataError as error:
             raise DataError(f"line {line}: {error}") from None
 

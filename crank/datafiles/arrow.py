@@ -62,9 +62,7 @@ class ArrowBlocks:
         types = {self._names[n]: double if n in numbers else coded for n in expected}
         kept = {self._names[n]: text for n in keep}
         every = [str(j) for j in range(width)]
-        self._read = self._csv.ReadOptions(
-            column_names=every, block_size=WHOLE, use_threads=False
-        )
+        self._read = self._csv.ReadOptions(column_names=every, block_size=WHOLE, use_threads=False)
         self._parse = {
             quoted: self._csv.ParseOptions(
                 delimiter=delimiter,

@@ -54,9 +54,7 @@ def blocks(file: IO[bytes], delimiter: str, size: int = SIZE) -> Iterator[Block]
         if not (read and regular):
             return
         if len(rest) > LARGEST:
-            raise DataError(
-                f"a record does not end within {LARGEST >> 20} MiB. Is a quote open?"
-            )
+            raise DataError(f"a record does not end within {LARGEST >> 20} MiB. Is a quote open?")
         held, read = rest, file.read(size)
 
 

@@ -56,15 +56,15 @@ class CsvReader:
     ) -> Iterator[Piece]:
         cut = blocks(self.file, self.delimiter, SIZE)
         first = next(cut, None)
-        header, first, line = self._header(first)
-        width = len(header)
+        header, first, below = self._header(first)
+        self.width = width = len(header)
         self.expected, self.keep = expected, keep
         self.position = _positions(header, [*expected, *keep])
         arrow = None
         if available() and len(self.delimiter.encode()) == 1:
             given = (width, self.position, expected, keep, self.delimiter, self.marks)
             arrow = ArrowBlocks(*given)
-        for block, line, found in parsed(chain([first], cut), arrow, line):
+        for block, line, found in parsed(chain([first], cut), arrow, below):
             if found is not None:
                 yield from self._slices(block, line, *found, rows)
                 continue
@@ -116,9 +116,7 @@ class CsvReader:
         """Find the line of a block's row by reading the block again."""
         row += start
         text = TextIOWrapper(BytesIO(block.content), "utf-8", newline="")
-        width = len(next(csv.reader(text, delimiter=self.delimiter)))
-        text.seek(0)
-        (read,) = islice(read_rows(text, self.delimiter, width, line, row + 1), 1)
+        (read,) = islice(read_rows(text, self.delimiter, self.width, line, row + 1), 1)
         return f"line {read.lines[row]}"
 
     def _piece(self, read: Rows) -> Piece:
