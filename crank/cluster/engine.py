@@ -360,7 +360,8 @@ def _total(tasks: list[Any]) -> Any:
 
 
 def _between(make: Callable[[Any, Any, Any], Any], total: Any, argument: bytes, shared: Any) -> Any:
-    return make(total, *pickle.loads(argument), shared)
+    (own,) = pickle.loads(argument)
+    return make(total, own, shared)
 
 
 def _same(held: tuple[Any]) -> Any:

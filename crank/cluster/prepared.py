@@ -110,9 +110,13 @@ class Prepared:
 
     def writable(self) -> Prepared:
         """Return the partition as compiled code takes it; see `crank.cluster.packing.writable`."""
-        names = ("bins", "wide", "level", "weight")
-        held = {name: getattr(self, name) for name in names}
-        return replace(self, **{k: v if v is None else writable(v) for k, v in held.items()})
+        return replace(
+            self,
+            bins=writable(self.bins),
+            wide=writable(self.wide),
+            level=writable(self.level),
+            weight=None if self.weight is None else writable(self.weight),
+        )
 
     def __sizeof__(self) -> int:
         return bytes_of(*vars(self).values())
