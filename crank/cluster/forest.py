@@ -27,7 +27,7 @@ from crank.cluster.grow import count_nodes
 from crank.cluster.prepared import Plan, bin_values, extremes, numbered, repeated
 from crank.cluster.saplings import Levels, Sapling
 from crank.cluster.scoring import counted, table_figures
-from crank.cluster.spread import Y_LEVELS, Spread
+from crank.cluster.spread import Spread
 from crank.cluster.tree import prepared
 from crank.errors import DataError, OptionError
 from crank.fitting.bag_trees import growth_of
@@ -75,7 +75,7 @@ def fit_forest(
     low, high = bin_values(plan, parts.sum(extremes))
     many = repeated(parts, n)
     parts = parts.keep(numbered, many.key, each=many.before)
-    levels = Levels.of(spread.y.value, Y_LEVELS, units)
+    levels = Levels(spread.y.value, 0, units)
     root = Sapling(levels)
     count_nodes(parts, [(root, [0])])
     counts = root.nodes[0].counts

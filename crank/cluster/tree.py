@@ -20,7 +20,7 @@ from crank.cluster.prepared import (
     prepare,
 )
 from crank.cluster.saplings import Levels, Sapling
-from crank.cluster.spread import Y_LEVELS, Spread
+from crank.cluster.spread import Spread
 from crank.cluster.tables import LeafTable, leaf_in, leaf_tables, own_table, renumbered
 from crank.criteria import choose_criterion
 from crank.errors import CrankError, DataError
@@ -94,7 +94,7 @@ def fit_tree(
     ends = parts.sum_later(extremes)
     done()
     n, units = learned.survey.used, spread.units
-    levels = Levels.of(spread.y.value, Y_LEVELS, units)
+    levels = Levels(spread.y.value, 0, units)
     whole = Sapling(levels)
     saplings, folds = [whole], 0
     if options.prune is not None:
