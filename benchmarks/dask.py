@@ -26,7 +26,7 @@ import pandas as pd
 COLUMNS, PART_ROWS, DEPTH = 20, 250_000, 6
 NAMES = [f"x{j}" for j in range(COLUMNS)]
 FORMULA = "y ~ " + " + ".join(NAMES)
-LAYERS = ("count_levels", "sum_scores")
+LAYER = "count and sum"
 
 
 def make_part(seed: int, rows: int) -> pd.DataFrame:
@@ -87,31 +87,69 @@ def cost(client: Any, fit: Callable[[], object]) -> Cost:
     return Cost(wall, workers, own, peak(), max(client.run(peak).values()))
 
 
+def written(*values: object) -> int:
+    """Bytes of values as they travel."""
+    return sum(len(pickle.dumps(value, protocol=5)) for value in values)
+
+
 class Watched:
-    """Note time and bytes of every pass of a fit."""
+    """Note time and bytes of every pass of a fit, from its beginning until its sums are there."""
 
     def __init__(self) -> None:
         from crank.cluster.engine import Cluster
 
         self.passes: list[tuple[str, float, int]] = []
-        self.cluster, self.total = Cluster, Cluster.sum
+        self.shared: Any = None
+        self.cluster = Cluster
+        self.own = {name: getattr(Cluster, name) for name in ("sum_later", "sum_twice", "share")}
 
     def __enter__(self) -> Watched:
-        watched = self
+        def sum_later(cluster: Any, work: Any, *arguments: Any) -> Any:
+            begun = time.perf_counter()
+            wait = self.own["sum_later"](cluster, work, *arguments)
 
-        def summed(cluster: Any, work: Any, *arguments: Any) -> Any:
-            start = time.perf_counter()
-            found = watched.total(cluster, work, *arguments)
-            took = time.perf_counter() - start
-            sent = len(pickle.dumps(found, protocol=5)) + len(pickle.dumps(arguments, protocol=5))
-            watched.passes.append((work.__name__, took, sent))
-            return found
+            def waited() -> Any:
+                found = wait()
+                self.note(work.__name__, begun, written(found, arguments))
+                return found
 
-        setattr(self.cluster, "sum", summed)  # noqa: B010  # it stands in for a method
+            return waited
+
+        def sum_twice(
+            cluster: Any,
+            first: Any,
+            argument: Any,
+            between: Any,
+            shared: Any,
+            second: Any,
+            *others: Any,
+        ) -> Any:
+            begun = time.perf_counter()
+            wait = self.own["sum_twice"](cluster, first, argument, between, shared, second, *others)
+
+            def waited() -> Any:
+                found = wait()
+                scores = between(found[0], argument, self.shared)
+                self.note(LAYER, begun, written(*found, argument, scores, others))
+                return found
+
+            return waited
+
+        def share(cluster: Any, value: Any) -> Any:
+            self.shared = value
+            return self.own["share"](cluster, value)
+
+        for stand_in in (sum_later, sum_twice, share):
+            setattr(self.cluster, stand_in.__name__, stand_in)
         return self
 
+    def note(self, name: str, begun: float, sent: int) -> None:
+        """Note a pass that has just ended."""
+        self.passes.append((name, time.perf_counter() - begun, sent))
+
     def __exit__(self, *_: object) -> None:
-        setattr(self.cluster, "sum", self.total)  # noqa: B010
+        for name, method in self.own.items():
+            setattr(self.cluster, name, method)
 
 
 def crank_tree(client: Any, frame: Any, prune: Literal["cv"] | None = None) -> None:
@@ -171,14 +209,19 @@ def race(client: Any, frame: Any, rounds: int, names: Sequence[str]) -> None:
 
 
 def layers(client: Any, frame: Any) -> None:
-    """Print what each pass of one fit took and moved."""
+    """Print what each pass of one fit took and moved.
+
+    The roots' counts wait for the bins; their sums, a pass for each layer below, and the counts of
+    the leaves are the layers.
+    """
     with Watched() as watched:
         crank_tree(client, frame)
     for name, seconds, sent in watched.passes:
         print(f"    {name:13s} {seconds:6.2f} s  {sent / 2**20:7.2f} MB a partition")
-    inside = sum(seconds for name, seconds, _ in watched.passes if name in LAYERS)
-    others = sum(seconds for name, seconds, _ in watched.passes) - inside
-    print(f"    layers: {inside:.2f} s, passes before: {others:.2f} s", flush=True)
+    first = [name for name, _, _ in watched.passes].index("count_levels") + 1
+    took = [0.0 if name == "extremes" else seconds for name, seconds, _ in watched.passes]
+    inside, before = sum(took[first:]), sum(took[:first])  # extremes are found beside the counts
+    print(f"    layers: {inside:.2f} s, passes before: {before:.2f} s", flush=True)
 
 
 def main(sizes: list[int]) -> None:
