@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -275,11 +276,23 @@ def test_the_path_is_a_table_and_a_plot(lasso: crank.LinearModel) -> None:
     ax = lasso.plot_path(ax=Figure().subplots())
     assert len(ax.lines) == 9 + 3
     assert [text.get_text() for text in ax.texts][:2] == ["cv", "1se"]
+    assert ax.texts[0].get_position()[1] != ax.texts[1].get_position()[1]
     frame = crank.datasets.regression(60, p=5, random_state=0).frame
     ridge = crank.linear(frame, "y ~ .", penalty="cv")
     assert len(ridge.plot_path(ax=Figure().subplots()).texts) == 2
     with pytest.raises(OptionError, match=r"tried no other\. Fit it with penalty='cv'"):
         crank.linear(frame, "y ~ .", penalty=0.1).penalty_path()
+
+
+def test_a_penalty_that_two_rules_choose_is_named_once(lasso: crank.LinearModel) -> None:
+    path = lasso.ranker.path
+    assert path is not None
+    both = replace(path, step=path.step_1se)
+    model = replace(lasso, ranker=replace(lasso.ranker, path=both))
+    texts = [text.get_text() for text in model.plot_path(ax=Figure().subplots()).texts]
+    assert texts[0] == "cv, 1se"
+    assert "1se" not in texts
+    assert sorted(model.penalty_path()["chosen"].unique()) == ["", "cv, 1se"]
 
 
 def test_a_chosen_penalty_survives_the_file(lasso: crank.LinearModel) -> None:

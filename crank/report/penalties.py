@@ -38,8 +38,8 @@ def penalty_table(model: LinearRecord) -> pd.DataFrame:
     """Tabulate the penalties that were tried; see `LinearModel.penalty_path`."""
     path = known_path(model)
     chosen = [""] * len(path.penalty)
-    chosen[path.step] = "cv"
-    chosen[path.step_1se] = "cv, 1se" if path.step == path.step_1se else "1se"
+    for step, word in _choices(path).items():
+        chosen[step] = word
     return pd.DataFrame(
         {
             "penalty": path.penalty,
@@ -50,6 +50,13 @@ def penalty_table(model: LinearRecord) -> pd.DataFrame:
             "chosen": chosen,
         }
     )
+
+
+def _choices(path: PenaltyPath) -> dict[int, str]:
+    """Name the rules that choose a penalty, by step."""
+    if path.step == path.step_1se:
+        return {path.step: "cv, 1se"}
+    return {path.step: "cv", path.step_1se: "1se"}
 
 
 def plot_path(model: LinearRecord, *, ax: Axes | None = None) -> Axes:
@@ -93,7 +100,7 @@ def plot_path(model: LinearRecord, *, ax: Axes | None = None) -> Axes:
             label=shortened(model.design.names[k]) if named else None,
             zorder=2 if named else 1,
         )
-    for step, word in ((path.step, "cv"), (path.step_1se, "1se")):
+    for line, (step, word) in enumerate(_choices(path).items()):
         at = path.penalty[step]
         style = "-" if at == ranker.penalty else ":"
         ax.axvline(at, color=ACCENT, linewidth=1.0, linestyle=style, zorder=0)
@@ -101,7 +108,7 @@ def plot_path(model: LinearRecord, *, ax: Axes | None = None) -> Axes:
             word,
             (at, 0.0),
             xycoords=("data", "axes fraction"),
-            xytext=(3, 4),
+            xytext=(3, 4 + 11 * line),  # one above the other: penalties may be close
             textcoords="offset points",
             color=ACCENT,
             fontsize="small",
