@@ -207,12 +207,21 @@ def test_a_corrupt_file_is_named(client: Any, tmp_path: Path) -> None:
         crank.fit(rows, FORMULA, client=client)
 
 
-def test_an_interrupt_cancels_the_tasks(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("waited", [True, False])
+def test_an_interrupt_ends_the_tasks(
+    client: Any, waited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begin = Cluster.sum_twice
 
-    def interrupted(self: Cluster, *given: Any) -> Any:
-        begin(self, *given)  # nobody waits for it
+    def stop(*_: Any) -> Any:
         raise KeyboardInterrupt
+
+    def interrupted(self: Cluster, *given: Any) -> Any:
+        wait = begin(self, *given)
+        if waited:
+            monkeypatch.setattr(distributed, "as_completed", stop)
+            wait()
+        stop()
 
     monkeypatch.setattr(Cluster, "sum_twice", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -222,6 +231,34 @@ def test_an_interrupt_cancels_the_tasks(client: Any, monkeypatch: pytest.MonkeyP
             return
         Event().wait(0.1)
     pytest.fail(f"workers keep {client.has_what()}")
+
+
+def test_letting_go_leaves_alone_what_others_keep(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = client.submit(sum, [1, 2], pure=False)
+    assert mine.result() == 3
+    here = client.id
+
+    def known(dask_scheduler: Any) -> tuple[bool, int]:
+        return here in dask_scheduler.clients, dask_scheduler.clients[here].versions["n"]
+
+    client.run_on_scheduler(
+        lambda dask_scheduler: dask_scheduler.clients[here].versions.update(n=1)
+    )
+    begin = Cluster.sum_twice
+
+    def interrupted(self: Cluster, *given: Any) -> Any:
+        begin(self, *given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Cluster, "sum_twice", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            crank.fit(frame(), FORMULA, client=client, max_depth=2, cv=2)
+    crank.forest(frame(), FORMULA, n_trees=3, max_depth=2, client=client)
+    assert client.run_on_scheduler(known) == (True, 1)  # the same connection as before
+    assert mine.status == "finished"
 
 
 def test_a_lost_scheduler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,18 +207,18 @@ class Cluster:
         return 0.0
 
     def close(self) -> None:
-        """Let go of all that was kept, and cancel what is still to be done.
+        """Let go of all that was kept or begun; what nobody wants is no longer worked on.
 
-        Without it a traceback that somebody holds would keep the workers busy.
+        Without it a traceback that somebody holds would keep the workers busy. Dask's ``cancel``
+        must not be used: it fails over tasks that only other tasks want, and takes the client's
+        connection along, with all that its owner keeps on the cluster.
         """
         if "distributed" in sys.modules and self.kept:
             from distributed import futures_of
 
-            # what was made of others first: Dask cancels it along with them
-            futures = [future for part in reversed(self.kept) for future in futures_of(part)]
-            with suppress(Exception):  # the cluster may be gone
-                if futures:
-                    futures[0].client.cancel(futures, reason="the fit has ended")
+            for future in futures_of(self.kept):
+                with suppress(Exception):  # the cluster may be gone
+                    future.release()
         self.kept.clear()
 
     def _tasks(
@@ -260,12 +260,16 @@ class Cluster:
                 found = dask.compute(*tasks)
                 return lambda: found
             futures = client.compute(tasks)
-        self.kept += futures  # `close` cancels them if nobody waits
+        self.kept += futures  # `close` lets go of them if nobody waits
 
         def wait() -> tuple[Any, ...]:
-            self.kept[:] = [one for one in self.kept if not any(one is own for own in futures)]
+            from distributed import as_completed
+
             with self._clear():
+                for _ in as_completed(futures):  # interrupted, `gather` would wait on by itself
+                    pass
                 found = tuple(client.gather(futures))
+            self.kept[:] = [one for one in self.kept if not any(one is own for own in futures)]
             futures.clear()
             return found
 
