@@ -26,7 +26,8 @@ from crank.errors import DataError
 from crank.frames.columns import Coded, Column
 from crank.frames.table import Table, unknown_column
 
-LARGEST_HEADER = 2**22
+USUAL_HEADER, LARGEST_HEADER = 2**14, 2**22
+"""Bytes that are looked at; the second if the first do not suffice."""
 
 
 class CsvReader:
@@ -81,12 +82,18 @@ class CsvReader:
     def _header(self, first: Block | None) -> tuple[list[str], Block, int]:
         """Read the first record; return the block without it, and the line after it."""
         content = b"" if first is None else first.content
-        text = StringIO(content[:LARGEST_HEADER].decode("utf-8", "surrogateescape"), newline="")
-        reader = csv.reader(text, delimiter=self.delimiter, strict=True)
-        try:
-            header = next(reader, None)
-        except csv.Error as cause:
-            raise DataError(f"line 1: {cause}.") from None
+        for size in (USUAL_HEADER, LARGEST_HEADER):
+            text = StringIO(content[:size].decode("utf-8", "surrogateescape"), newline="")
+            reader = csv.reader(text, delimiter=self.delimiter, strict=True)
+            header, failure = None, None
+            try:
+                header = next(reader, None)
+            except csv.Error as cause:
+                failure = cause
+            if failure is None and text.tell() < len(text.getvalue()):
+                break  # it ends before what was cut off
+        if failure is not None:
+            raise DataError(f"line 1: {failure}.")
         if first is None or not header:
             raise DataError(f"{str(self.path)!r} is empty. Its first line must name the columns.")
         end = len(text.getvalue()[: text.tell()].encode("utf-8", "surrogateescape"))

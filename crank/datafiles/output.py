@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.datafiles.arrow import available
+from crank.datafiles.arrow import as_array, available
 from crank.datafiles.formats import create_text, delimiter_of, format_of
 from crank.datafiles.ipc import IpcWriter
 from crank.datafiles.parquet import ParquetWriter, engine
@@ -159,15 +159,33 @@ def _words(values: NDArray[Any], end: str = "") -> Any:
     Arrow begins to write exponents elsewhere and leaves out the ``.0`` of whole numbers.
     """
     pyarrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
-    values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
-    coded = pyarrow.array(values.view(np.int64)).dictionary_encode()
-    distinct = coded.dictionary.to_numpy().view(values.dtype)
+    values = np.ascontiguousarray(values, np.float64 if values.dtype.kind == "f" else np.int64)
+    coded = _arrow(pyarrow.int64(), values).dictionary_encode()
+    distinct = as_array(coded.dictionary, values.dtype)
     if 2 * len(distinct) <= len(values):
-        return pyarrow.array([f"{v!r}{end}" for v in distinct.tolist()]).take(coded.indices)
-    words = compute.cast(pyarrow.array(values), pyarrow.string())
+        return _texts([f"{v!r}{end}" for v in distinct.tolist()]).take(coded.indices)
+    own = pyarrow.float64() if values.dtype.kind == "f" else pyarrow.int64()
+    words = compute.cast(_arrow(own, values), pyarrow.string())
     if values.dtype.kind == "f":
         size = np.abs(values)
         alike = np.where((size >= 1e-4) & (size < 1e9), size, 0.0) % 1 > 0
-        exact = pyarrow.array([*map(repr, values[~alike].tolist())], pyarrow.string())
-        words = compute.replace_with_mask(words, pyarrow.array(~alike), exact)
+        mask = _arrow(pyarrow.bool_(), np.packbits(~alike, bitorder="little"), len(values))
+        words = compute.replace_with_mask(
+            words, mask, _texts([*map(repr, values[~alike].tolist())])
+        )
     return compute.binary_join_element_wise(words, end, "") if end else words
+
+
+def _arrow(type: Any, values: NDArray[Any], n: int | None = None) -> Any:
+    """View NumPy's numbers as Arrow's; ``pyarrow.array`` would load pandas to do so."""
+    pyarrow = import_module("pyarrow")
+    n = len(values) if n is None else n
+    return pyarrow.Array.from_buffers(type, n, [None, pyarrow.py_buffer(values)])
+
+
+def _texts(words: list[str]) -> Any:
+    """Give Arrow the texts of numbers, whose characters are a byte each."""
+    pyarrow = import_module("pyarrow")
+    ends = np.cumsum([0, *map(len, words)], dtype=np.int32)
+    content = pyarrow.py_buffer("".join(words).encode("ascii"))
+    return pyarrow.StringArray.from_buffers(len(words), pyarrow.py_buffer(ends), content)
