@@ -150,7 +150,7 @@ def as_array(values: Any, dtype: DTypeLike) -> NDArray[Any]:
         return np.empty(0, dtype=dtype)
     rows = slice(values.offset, values.offset + len(values))
     valid, numbers = values.buffers()
-    found: NDArray[Any] = np.frombuffer(numbers, dtype=dtype)[rows]
+    found: NDArray[Any] = np.frombuffer(numbers, dtype, rows.stop)[rows]
     if not values.null_count:
         return found
     bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")
