@@ -74,6 +74,21 @@ pytestmark = [
 ]
 
 
+def wait_for_workers(client: Any) -> None:
+    """Wait until workers have reported to Dask's nannies: killed before, one is not replaced."""
+    for _ in range(3000):
+        processes = [nanny.process for nanny in client.cluster.workers.values()]
+        if all(process is not None and process.status.name == "running" for process in processes):
+            return
+        Event().wait(0.1)
+    pytest.fail(f"workers are {processes}")
+
+
+def kill_a_worker(client: Any) -> None:
+    wait_for_workers(client)
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
 def test_the_death_of_workers_does_not_change_the_tree(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,10 +101,11 @@ def test_the_death_of_workers_does_not_change_the_tree(
     def killing(self: Cluster, *given: Any) -> Any:
         layers.append(begin(self, *given))
         if len(layers) == 1:  # bins are in the workers' memory: half of them are lost
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+            kill_a_worker(client)
         return layers[-1]
 
     monkeypatch.setattr(Cluster, "sum_twice", killing)
+    wait_for_workers(client)
     model = crank.fit(frame(str(tmp_path)), FORMULA, **options)
     assert len(layers) == DEPTH - 1  # the root's layer takes no such pass
     assert not (tmp_path / "die-2").exists()
@@ -104,7 +120,7 @@ def test_the_death_of_a_worker_does_not_change_the_forest(
     join, trees = Cluster.assemble, []
 
     def killing(self: Cluster, *given: Any) -> list[Any]:
-        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        kill_a_worker(client)
         trees.extend(join(self, *given))
         return trees
 
