@@ -19,6 +19,7 @@ from crank.formula import learn_design, learn_response
 from crank.frames.table import Table
 from crank.models.booster import BoosterModel
 from crank.rankers.booster import BoosterOptions
+from crank.rankers.forest import auto_leaf
 from crank.ranks import Ranks
 from crank.records.base import DesignedRecord
 
@@ -88,6 +89,9 @@ class MemberTask:
             given["weights"] = w if kept is None else w[kept]
         if recipe.kind in ("tree", "forest"):
             given["n_jobs"] = self.n_jobs
+        if recipe.kind == "forest":  # given, so that it is not chosen
+            n = self.rows.table.n_rows if kept is None else len(kept)
+            given["min_samples_leaf"] = auto_leaf(n)
         if recipe.kind and self.rows.groups is not None:
             given["groups"] = self.rows.groups if kept is None else self.rows.groups[kept]
         if recipe.kind:

@@ -33,7 +33,7 @@ def forest(
     max_depth: int = 30,
     min_samples_leaf: int | Literal["auto"] = "auto",
     max_features: int | float | Literal["auto", "sqrt"] | None = "auto",
-    thresholds: Literal["best", "random"] = "best",
+    thresholds: Literal["auto", "best", "random", "mixed"] = "auto",
     bootstrap: bool = True,
     max_samples: float | None = None,
     monotone: Mapping[str, str | int] | None = None,
@@ -60,7 +60,8 @@ def forest(
     formula : str
         ``"y ~ x1 + log(x2) + C(g)"``; ``.`` stands for all other columns.
     n_trees : int
-        Number of trees; more never do harm but take longer.
+        Number of trees; more never do harm but take longer. From 200 trees on, and below 10,000
+        rows, what is "auto" of the next options is chosen by the rows out of bag.
     learner, learner_params
         A split learner, as in `crank.fit`. Stumps are grown in compiled code over shared bins.
     criterion : {"auto", "crank", "kendall", "iauc", "spearman"}
@@ -69,14 +70,17 @@ def forest(
         Greatest depth of a tree.
     min_samples_leaf : int or "auto"
         Fewest training rows in a leaf, counted as often as they were drawn; for other learners than
-        stump each row counts once. "auto" is 2 below 10,000 rows, else 5.
+        stump each row counts once. "auto" is the best of 1, 2, 5 and 12, see `choices`; where
+        nothing is tried 2, from 10,000 rows on 5.
     max_features : int, float, "auto", "sqrt" or None
         Columns that a node looks at, drawn anew for each node: a number, a share, the square
-        root of their number, all. "auto" is 0.6 of them. If none of them can be cut, more are
-        drawn. Other learners than stump see the columns that are not drawn as constant.
-    thresholds : {"best", "random"}
+        root of their number, all. "auto" goes with the leaves: all for leaves of 1 draw, 0.45 of
+        them for 5 and 12, else 0.6. If none of them can be cut, more are drawn. Other learners
+        than stump see the columns that are not drawn as constant.
+    thresholds : {"auto", "best", "random", "mixed"}
         Where a column is cut: where the criterion is best, or anywhere between its smallest and
-        largest value in the node, as in extremely randomised trees (for stumps only).
+        largest value in the node, as in extremely randomised trees (for stumps only), or the one
+        and the other in every second tree. "auto" is "mixed" for stumps below 10,000 rows.
     bootstrap : bool
         Whether a bag draws rows with replacement, as many as there are; else without.
     max_samples : float, optional
@@ -234,4 +238,5 @@ def _ranker(fitted: FittedForest, options: ForestOptions, info: LearnerInfo) -> 
         rungs=fitted.rungs,
         oob=fitted.oob,
         n_oob=fitted.n_oob,
+        choice=fitted.choice,
     )

@@ -149,10 +149,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--max-features",
         type=_number_or_name,
         metavar="N",
-        help="of a forest: columns a node, a number, a share or sqrt (default: 0.6)",
+        help="of a forest: columns a node, a number, a share or sqrt (default: chosen, or 0.6)",
     )
     command.add_argument(
-        "--thresholds", choices=("best", "random"), help="of a forest (default: best)"
+        "--thresholds",
+        choices=("auto", "best", "random", "mixed"),
+        help="of a forest (default: auto, mixed below 10,000 rows)",
     )
     command.add_argument(
         "--max-samples", type=float, metavar="SHARE", help="of a forest: rows that a bag draws"

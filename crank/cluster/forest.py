@@ -7,7 +7,6 @@ the data is in one place at no time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -29,13 +28,15 @@ from crank.cluster.saplings import Levels, Sapling
 from crank.cluster.scoring import counted, table_figures
 from crank.cluster.spread import Spread
 from crank.cluster.tree import prepared
+from crank.criteria import AUTO
 from crank.errors import DataError, OptionError
 from crank.fitting.bag_trees import growth_of
 from crank.fitting.forest import FittedForest, forest_criterion, response_rungs, tree_seed
 from crank.kernels.bins import MISSING_BIN
-from crank.rankers.forest import ForestOptions, auto_leaf
+from crank.rankers.forest import AUTO_FEATURES, ForestOptions, auto_leaf
 from crank.rankers.validation import Estimate
 from crank.rankers.votes import GRID, ColumnTrees
+from crank.rankers.ways import Choice, Way
 
 LEAVES = 2**12
 """Leaves of a tree, about, if the smallest leaf is not given: 500 trees take 250 MB."""
@@ -86,12 +87,9 @@ def fit_forest(
     criterion, because = forest_criterion(options.criterion, ranks)
     rung, rungs = response_rungs(ranks)
     at = np.maximum(position, 0)
-    least = options
-    if options.min_samples_leaf == "auto":
-        leaf = max(auto_leaf(n), int(n * drawing.share) // LEAVES)
-        least = replace(options, min_samples_leaf=leaf)
+    way = _way(options, max(auto_leaf(n), int(n * drawing.share) // LEAVES))
     grower = Grower(
-        growth_of(criterion, least, n, directions or (0,) * d, units.unweighted),
+        growth_of(criterion, options.settled(way), n, directions or (0,) * d, units.unweighted),
         plan.n_bins,
         np.array(plan.levels, dtype=np.intp),
         low,
@@ -112,7 +110,22 @@ def fit_forest(
     oob, n_oob = _judged(
         parts, seeds, trees, drawing, high, spread, units.scale, min(1.0, MOST_JUDGED / n)
     )
-    return FittedForest(ColumnTrees.joined(trees), criterion.name, because, rungs, oob, n_oob)
+    grown = ColumnTrees.joined(trees)
+    return FittedForest(grown, criterion.name, because, rungs, oob, n_oob, Choice((way,)))
+
+
+def _way(options: ForestOptions, leaf: int) -> Way:
+    """Settle what is "auto": nothing is tried on a cluster, whose data are large."""
+    if options.thresholds == "mixed":
+        raise OptionError(
+            "thresholds='mixed' is for data in one process. Allowed on a Dask data frame: 'auto', "
+            "'best', 'random'. Fit a sample to mix them: sample=100_000."
+        )
+    return Way(
+        "random" if options.thresholds == "random" else "best",
+        leaf if options.min_samples_leaf == AUTO else int(options.min_samples_leaf),
+        AUTO_FEATURES if options.max_features == AUTO else options.max_features,  # type: ignore[arg-type]  # not "auto"
+    )
 
 
 def _check(plan: Plan, learned: Learned) -> None:

@@ -32,7 +32,8 @@ class RankingForest(LearnerEstimator):
     criterion : {"auto", "crank", "kendall", "iauc", "spearman"}
         What a split maximises; "auto" is "spearman".
     max_depth, min_samples_leaf, max_features, thresholds, bootstrap, max_samples
-        How trees are grown and bags are drawn; see `crank.forest`.
+        How trees are grown and bags are drawn; see `crank.forest`. ``ranker_.choice`` says what
+        "auto" came to.
     monotone : mapping, optional
         "increasing" or "decreasing" (1 or −1) by column: its name if X has names, else its number.
     random_state : int, RandomState or None
@@ -68,7 +69,7 @@ class RankingForest(LearnerEstimator):
         max_depth: int = 30,
         min_samples_leaf: int | Literal["auto"] = "auto",
         max_features: int | float | Literal["auto", "sqrt"] | None = "auto",
-        thresholds: Literal["best", "random"] = "best",
+        thresholds: Literal["auto", "best", "random", "mixed"] = "auto",
         bootstrap: bool = True,
         max_samples: float | None = None,
         monotone: Mapping[Any, str | int] | None = None,
@@ -141,6 +142,7 @@ class RankingForest(LearnerEstimator):
             rungs=fitted.rungs,
             oob=fitted.oob,
             n_oob=fitted.n_oob,
+            choice=fitted.choice,
         )
         for name in ("kendall", "iauc"):
             known = fitted.oob.get(name)

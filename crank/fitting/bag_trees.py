@@ -39,6 +39,8 @@ Ints = NDArray[np.int32]
 TreeMaker = Callable[[Ints, int], tuple[VoteTrees, NDArray[np.int64]]]
 """``(draws, seed) -> trees, votes``: a forest of one tree from its bag, and its votes for the rows
 that the bag lacks, by position in y order; 0 for others."""
+TreeMakers = Callable[[ForestOptions], TreeMaker]
+"""Given options of which none is "auto", and whose thresholds are not mixed: what grows a tree."""
 
 
 def column_trees(
@@ -48,8 +50,8 @@ def column_trees(
     learner: SplitLearner,
     criterion: Criterion,
     options: ForestOptions,
-) -> TreeMaker:
-    """Bin the columns once, and return what grows a tree of stumps from a bag."""
+) -> TreeMakers:
+    """Bin the columns once, and return what makes growers of trees of stumps from a bag."""
     n, d = data.X.shape
     least = min(COMPILED_FROM, STORED_FROM if is_stored("grow_tree") else COMPILED_FROM)
     large = options.n_trees * n * d >= least and criterion.name in CRITERIA
@@ -57,7 +59,6 @@ def column_trees(
     with Threads(options.threads) as threads:
         bins = bin_columns(data.X, data.levels, ranks.row, threads, compiled)
     monotone = any(data.monotone)
-    growth = growth_of(criterion, options, n, data.monotone or (0,) * d, ranks.unweighted)
     vote = np.asarray(GRID * ranks.quantile)
     weight = None if ranks.unweighted else ranks.weight
     grow = grow_compiled if compiled else grow_bag
@@ -66,15 +67,20 @@ def column_trees(
     if compiled:
         _ = bins.by_row  # once, before threads ask for it
 
-    def make(draws: Ints, seed: int) -> tuple[ColumnTrees, NDArray[np.int64]]:
-        bag = Bag(draws, weight, ranks.group)
-        tree = grow(bins, bag, growth, vote, seed)
-        trees = votes_of(tree, bag, bins, rung, monotone)
-        if by_bins:
-            return trees, votes_by_bins(tree, trees.nodes, bins, data.X, ranks.row, draws)
-        return trees, votes_by_values(trees, data.X, ranks.row, draws)
+    def maker(way: ForestOptions) -> TreeMaker:
+        growth = growth_of(criterion, way, n, data.monotone or (0,) * d, ranks.unweighted)
 
-    return make
+        def make(draws: Ints, seed: int) -> tuple[ColumnTrees, NDArray[np.int64]]:
+            bag = Bag(draws, weight, ranks.group)
+            tree = grow(bins, bag, growth, vote, seed)
+            trees = votes_of(tree, bag, bins, rung, monotone)
+            if by_bins:
+                return trees, votes_by_bins(tree, trees.nodes, bins, data.X, ranks.row, draws)
+            return trees, votes_by_values(trees, data.X, ranks.row, draws)
+
+        return make
+
+    return maker
 
 
 def growth_of(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crank.criteria import AUTO, Criterion, choose_criterion, get_criterion
 from crank.errors import OptionError
-from crank.fitting.bag_trees import column_trees
+from crank.fitting.bag_trees import TreeMakers, column_trees
+from crank.fitting.forest_ways import PILOT, best_of, ways_to_grow
 from crank.fitting.rule_trees import rule_trees
 from crank.fitting.validate import measurable
 from crank.frames.profile import ColumnProfile, number_profile
@@ -27,7 +29,11 @@ from crank.progress import track
 from crank.rankers.forest import MOST_RUNGS, ForestOptions
 from crank.rankers.validation import Estimate
 from crank.rankers.votes import ColumnTrees, RuleTrees, VoteTrees
+from crank.rankers.ways import Choice
 from crank.ranks import Ranks
+
+J = TypeVar("J")
+T = TypeVar("T")
 
 MOST_LEVELS = 255
 """Levels of a factor beyond which its trees are grown by the ordinary grower."""
@@ -43,6 +49,7 @@ class FittedForest:
     rungs: NDArray[np.float64]
     oob: dict[str, Estimate]
     n_oob: int
+    choice: Choice
     scores: ColumnProfile | None = None
 
 
@@ -78,34 +85,78 @@ def fit_forest(
     data = TrainingMatrix(X, levels or (0,) * X.shape[1], 1, monotone)
     rung, rungs = response_rungs(ranks)
     bags = Bags(ranks, options, labels)
-    makers = rule_trees
-    if type(learner) is Stump and max(data.levels, default=0) <= MOST_LEVELS:
-        makers = column_trees
-    make = makers(data, ranks, rung, learner, criterion, options)
-    out = OutOfBag(ranks)
+    # bins that all trees share, which the ordinary grower of other learners lacks
+    shared = type(learner) is Stump and max(data.levels, default=0) <= MOST_LEVELS
+    ways = ways_to_grow(options, len(ranks.row), X.shape[1], stumps=shared)
+    if shared:
+        makers = column_trees(data, ranks, rung, learner, criterion, options)
+    else:
+        makers = partial(rule_trees, data, ranks, rung, learner, criterion)
+    trials = [Trial(options.settled(way), makers, bags, OutOfBag(ranks)) for way in ways]
+    first = PILOT if len(ways) > 1 else 0
+    taken = 0
 
-    def grow(k: int) -> tuple[int, Any]:
-        draws, seed = bags.draw(k)
-        tree, votes = make(draws, seed)
-        out.add(draws, votes)
-        return k, tree
+    def grow(job: tuple[int, int]) -> tuple[int, int, Any]:
+        return *job, trials[job[0]].grow(job[1])
 
-    found = dict(track(_each(grow, options), options.n_trees, "forest", show=progress))
-    ordered = [found[k] for k in range(options.n_trees)]
-    trees: VoteTrees = (RuleTrees if makers is rule_trees else ColumnTrees).joined(ordered)
+    def steps() -> Iterator[tuple[int, int, Any]]:
+        """Grow the first trees of every way, choose one, and grow its other trees."""
+        nonlocal taken
+        yield from _each(grow, [(at, k) for k in range(first) for at in range(len(ways))], options)
+        if first:
+            ways[:] = [
+                replace(way, kendall=trial.out.kendall())
+                for way, trial in zip(ways, trials, strict=True)
+            ]
+            taken = best_of([way.kendall for way in ways])
+        yield from _each(grow, [(taken, k) for k in range(first, options.n_trees)], options)
+
+    total = options.n_trees + (len(ways) - 1) * first
+    found = {(at, k): tree for at, k, tree in track(steps(), total, "forest", show=progress)}
+    ordered = [found[taken, k] for k in range(options.n_trees)]
+    trees: VoteTrees = (ColumnTrees if shared else RuleTrees).joined(ordered)
+    out = trials[taken].out
     oob, n_oob = out.figures(labels)
     scores = out.profile(options.n_trees)
-    return FittedForest(trees, criterion.name, because, rungs, oob, n_oob, scores)
+    choice = Choice(tuple(ways), taken, first)
+    return FittedForest(trees, criterion.name, because, rungs, oob, n_oob, choice, scores)
+
+
+class Trial:
+    """A forest that is grown in one way, tree by tree; which thread grows which does not matter.
+
+    Parameters
+    ----------
+    options : ForestOptions
+        None of them "auto".
+    makers : callable
+        Given options whose thresholds are not mixed, what grows a tree from a bag.
+    bags : Bags
+    out : OutOfBag
+    """
+
+    def __init__(
+        self, options: ForestOptions, makers: TreeMakers, bags: Bags, out: OutOfBag
+    ) -> None:
+        self.makers = [makers(each) for each in options.in_turns]
+        self.bags, self.out = bags, out
+
+    def grow(self, k: int) -> VoteTrees:
+        """Grow a tree, and count its votes out of bag."""
+        draws, seed = self.bags.draw(k)
+        tree, votes = self.makers[k % len(self.makers)](draws, seed)
+        self.out.add(draws, votes)
+        return tree
 
 
 def check_learner(learner: SplitLearner, options: ForestOptions) -> None:
     """Refuse what a forest of a learner cannot do."""
     if options.monotone:
         require_monotone(learner)
-    if options.thresholds == "random" and type(learner) is not Stump:
+    if options.thresholds in ("random", "mixed") and type(learner) is not Stump:
         raise OptionError(
-            "thresholds='random' is for the learner 'stump': others choose their own. "
-            "Allowed: 'best'."
+            f"thresholds={options.thresholds!r} is for the learner 'stump': others choose their "
+            "own. Allowed: 'auto', 'best'."
         )
 
 
@@ -116,16 +167,14 @@ def forest_criterion(name: str, ranks: Ranks) -> tuple[Criterion, str]:
     return get_criterion("spearman"), "the default of forests"
 
 
-def _each(
-    grow: Callable[[int], tuple[int, Any]], options: ForestOptions
-) -> Iterator[tuple[int, Any]]:
-    """Grow the trees in threads, and hand each over when it is done; an interrupt ends it."""
-    n_jobs = min(options.threads, options.n_trees)
+def _each(grow: Callable[[J], T], jobs: Sequence[J], options: ForestOptions) -> Iterator[T]:
+    """Do the jobs in threads, and hand over what each gives when it is done; interrupts end it."""
+    n_jobs = min(options.threads, len(jobs))
     if n_jobs < 2:
-        yield from map(grow, range(options.n_trees))
+        yield from map(grow, jobs)
         return
     with ThreadPoolExecutor(n_jobs, thread_name_prefix="crank") as pool:
-        waiting = [pool.submit(grow, k) for k in range(options.n_trees)]
+        waiting = [pool.submit(grow, job) for job in jobs]
         try:
             for future in as_completed(waiting):
                 yield future.result()
@@ -206,6 +255,16 @@ class OutOfBag:
         if not known.any():
             return None
         return number_profile(n_trees * (self.votes[known] / self.voters[known]))
+
+    def kendall(self) -> float:
+        """Return d_τ of the mean votes of the rows that have any; NaN if there are no pairs."""
+        known = self.voters > 0
+        kept = self.ranks.subset(known) if known.any() else None
+        if kept is None or KENDALL.total(kept) <= 0.0:
+            return float("nan")
+        weights = None if self.ranks.unweighted else self.ranks.weight[known]
+        mean = self.votes[known] / self.voters[known]
+        return KENDALL.estimate(self.ranks.y[known], mean, weights)
 
     def figures(self, labels: NDArray[np.intp] | None) -> tuple[dict[str, Estimate], int]:
         """Judge the mean votes of the rows that have any."""

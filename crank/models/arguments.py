@@ -44,7 +44,7 @@ class Arguments(TypedDict, total=False):
     cv_repeats: int
     n_trees: int
     max_features: int | float | Literal["auto", "sqrt"] | None
-    thresholds: Literal["best", "random"]
+    thresholds: Literal["auto", "best", "random", "mixed"]
     bootstrap: bool
     max_samples: float | None
 

@@ -145,6 +145,30 @@ class ForestModel(DesignedModel, ForestRecord):
         whole("number", number, 0, self.n_trees - 1)
         return tree_table(self, number)
 
+    def choices(self) -> pd.DataFrame:
+        """Return the ways to grow the trees that were tried, and which one was taken.
+
+        Columns: thresholds, min_samples_leaf, max_features (columns a node), trees (grown each
+        way to judge it; 0 if nothing was tried), oob_kendall (d_τ of the rows out of their bags)
+        and chosen. All ways were judged on the same bags; their figures, other than those of the
+        forest, are of few trees.
+
+        Examples
+        --------
+        >>> import crank
+        >>> sample = crank.datasets.regression(200, p=5, random_state=0).frame
+        >>> m = crank.forest(sample, "y ~ x1 + x4", n_trees=200)
+        >>> m.choices()[["min_samples_leaf", "max_features", "trees"]]
+           min_samples_leaf  max_features  trees
+        0                 2             2     50
+        1                 1             2     50
+        2                 5             1     50
+        3                12             1     50
+        """
+        from crank.report.forest import choices
+
+        return choices(self)
+
     def plot_calibration(
         self,
         data: Any,

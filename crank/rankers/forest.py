@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -21,12 +21,19 @@ from crank.rankers.directions import in_words, signs_of
 from crank.rankers.tree import LearnerInfo
 from crank.rankers.validation import Estimate
 from crank.rankers.votes import GRID, VoteTrees
+from crank.rankers.ways import Choice, Way
 
 MOST_TREES = 10_000
 MOST_RUNGS = 1024
 """Responses that a forest keeps, evenly spread over their order, for quantiles."""
 BLOCK = 2**21
 """Leaves that are looked up at a time."""
+IN_TURNS: Mapping[str, tuple[str, ...]] = {
+    "best": ("best",),
+    "random": ("random",),
+    "mixed": ("best", "random"),
+}
+"""Thresholds of one tree after another, which begin anew."""
 SHARES = {"lower": 0.25, "median": 0.5, "upper": 0.75}
 
 
@@ -39,7 +46,7 @@ class ForestOptions:
     max_depth: int = 30
     min_samples_leaf: int | Literal["auto"] = "auto"
     max_features: int | float | Literal["auto", "sqrt"] | None = "auto"
-    thresholds: Literal["best", "random"] = "best"
+    thresholds: Literal["auto", "best", "random", "mixed"] = AUTO
     bootstrap: bool = True
     max_samples: float | None = None
     random_state: int | None = 0
@@ -53,7 +60,7 @@ class ForestOptions:
         if self.min_samples_leaf != AUTO:
             whole("min_samples_leaf", self.min_samples_leaf, 1)
         self._check_features()
-        one_of("thresholds", self.thresholds, ("best", "random"))
+        one_of("thresholds", self.thresholds, (AUTO, *IN_TURNS))
         flag("bootstrap", self.bootstrap)
         if self.max_samples is not None and not _is_share(self.max_samples):
             raise OptionError(
@@ -115,6 +122,21 @@ class ForestOptions:
             return auto_leaf(n)
         return int(self.min_samples_leaf)
 
+    def settled(self, way: Way) -> ForestOptions:
+        """Return the options with one way to grow the trees."""
+        return replace(
+            self,
+            thresholds=way.thresholds,
+            min_samples_leaf=way.min_samples_leaf,
+            max_features=way.max_features,
+        )
+
+    @property
+    def in_turns(self) -> tuple[ForestOptions, ...]:
+        """The options of the trees, which take turns if thresholds are mixed."""
+        kinds = IN_TURNS.get(self.thresholds, ("best",))
+        return tuple(replace(self, thresholds=kind) for kind in kinds)  # type: ignore[arg-type]  # words of the literal
+
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain data; without `monotone` if no column is."""
         options = {item.name: getattr(self, item.name) for item in fields(self)}
@@ -155,6 +177,8 @@ class ForestRanker(Ranker):
         Figures of the votes of trees whose bag lacked the row; empty if there are no such rows.
     n_oob : int
         Rows that some bag lacked.
+    choice : Choice, optional
+        How "auto" was settled; absent from files of older versions, which had fixed rules.
     """
 
     kind: ClassVar[str] = "forest"
@@ -168,6 +192,13 @@ class ForestRanker(Ranker):
     rungs: NDArray[np.float64]
     oob: Mapping[str, Estimate] = field(default_factory=dict)
     n_oob: int = 0
+    choice: Choice | None = None
+
+    def settled(self, n: int) -> ForestOptions:
+        """Return the options with nothing left to be chosen, for n training rows."""
+        if self.choice is None:
+            return replace(self.options, min_samples_leaf=self.options.leaf_of(n))
+        return self.options.settled(self.choice.way)
 
     @property
     def takes_missing(self) -> bool:

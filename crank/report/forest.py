@@ -11,11 +11,17 @@ from crank.kernels.descent import GOES_HIGH, GOES_LOW, GOES_MISSING, NodeTable
 from crank.metrics.figures import KENDALL, Figure, get_figure
 from crank.plugins.stump import StumpRule
 from crank.rankers.votes import GRID, ColumnTrees
+from crank.rankers.ways import Choice, Way
 from crank.records.forest import ForestRecord
 from crank.report.figure_columns import figure_columns
 from crank.report.importances import sums_by_term, table_of_shares
 from crank.report.summary import Section, Summary, data_text, missing_text
 
+CUTS = {
+    "best": "the best",
+    "random": "drawn at random",
+    "mixed": "the best and drawn at random in turns",
+}
 NOTE = (
     "1 is a perfect ranking, 0.5 a random one. Each row is judged by the trees that were grown "
     "without it."
@@ -41,7 +47,8 @@ def tidy(model: ForestRecord) -> pd.DataFrame:
 
 def glance(model: ForestRecord) -> pd.DataFrame:
     """Describe the model in one row."""
-    training, options = model.training, model.options
+    training = model.training
+    options = model.ranker.settled(training.n)
     row: dict[str, object] = {
         "formula": model.formula,
         "n": training.n,
@@ -50,6 +57,7 @@ def glance(model: ForestRecord) -> pd.DataFrame:
         "learner": model.learner.name,
         "n_trees": model.n_trees,
         "n_leaves": model.ranker.trees.n_leaves,
+        "thresholds": options.thresholds,
         "max_features": options.features_of(len(model.design.names)),
         "min_samples_leaf": options.leaf_of(training.n),
         "n_oob": model.ranker.n_oob,
@@ -96,11 +104,11 @@ def text(model: ForestRecord) -> str:
 
 
 def _grown(model: ForestRecord) -> list[str]:
-    options, d = model.options, len(model.design.names)
+    options, d = model.ranker.settled(model.training.n), len(model.design.names)
     table = tidy(model)
     bag = "drawn with replacement" if options.bootstrap else "drawn without replacement"
+    cuts = CUTS.get(options.thresholds, "the best")
     whose = "groups" if model.training.n_groups is not None else "rows"
-    cuts = "drawn at random" if options.thresholds == "random" else "the best"
     lines = [
         f"{model.n_trees} trees of {table['leaves'].mean():.1f} leaves and depth "
         f"{table['depth'].mean():.1f} on average",
@@ -109,10 +117,37 @@ def _grown(model: ForestRecord) -> list[str]:
         f"{options.leaf_of(model.training.n)} draws a leaf",
         f"bags: {100.0 * options.share:.3g}% of the {whose}, {bag}",
     ]
+    judged = model.ranker.choice
+    if judged is not None and judged.trees:
+        lines.append(
+            f"chosen of {len(judged.ways)} ways by d_tau out of bag, {judged.trees} trees each; "
+            "choices() lists them"
+        )
     if options.monotone:
         named = ", ".join(f"{column} {word}" for column, word in options.monotone.items())
         lines.append(f"monotone: {named}")
     return lines
+
+
+def choices(model: ForestRecord) -> pd.DataFrame:
+    """List the ways to grow that were tried, or the only one, and the one that was taken."""
+    choice, n = model.ranker.choice, model.training.n
+    if choice is None:
+        options = model.ranker.settled(n)
+        choice = Choice((Way(options.thresholds, options.leaf_of(n), options.max_features),))  # type: ignore[arg-type]  # settled
+    return pd.DataFrame(
+        {
+            "thresholds": [way.thresholds for way in choice.ways],
+            "min_samples_leaf": [way.min_samples_leaf for way in choice.ways],
+            "max_features": [
+                model.options.settled(way).features_of(len(model.design.names))
+                for way in choice.ways
+            ],
+            "trees": choice.trees,
+            "oob_kendall": [way.kendall for way in choice.ways],
+            "chosen": [way is choice.way for way in choice.ways],
+        }
+    )
 
 
 def summary(model: ForestRecord) -> Summary:

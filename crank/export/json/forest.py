@@ -24,6 +24,7 @@ from crank.rankers.forest import ForestOptions, ForestRanker
 from crank.rankers.tree import LearnerInfo
 from crank.rankers.validation import Estimate
 from crank.rankers.votes import GRID, ColumnTrees, RuleTrees, VoteTrees
+from crank.rankers.ways import Choice, Way
 
 
 def write(ranker: ForestRanker) -> dict[str, Any]:
@@ -36,12 +37,22 @@ def write(ranker: ForestRanker) -> dict[str, Any]:
         "rungs": ranker.rungs.tolist(),
         "n_oob": int(ranker.n_oob),
         "oob": {name: _estimate(found) for name, found in ranker.oob.items()},
+        **({} if ranker.choice is None else {"choice": _choice(ranker.choice)}),
         **_trees(ranker.trees, ranker.learner),
     }
 
 
 def _estimate(found: Estimate) -> dict[str, float | None]:
     return {name: number(getattr(found, name)) for name in ("estimate", "se", "ci_low", "ci_high")}
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    ways = [
+        {name: stored_setting(value) for name, value in vars(way).items()}
+        | {"kendall": number(way.kendall)}
+        for way in choice.ways
+    ]
+    return {"ways": ways, "taken": choice.taken, "trees": choice.trees}
 
 
 def _trees(trees: VoteTrees, learner: LearnerInfo) -> dict[str, Any]:
@@ -80,6 +91,7 @@ def read(stored: dict[str, Any], design: DesignSpec) -> ForestRanker:
         options = ForestOptions(**stored["options"])
         oob = {get_figure(k).name: _read_estimate(v) for k, v in stored["oob"].items()}
         rungs = fields.numbers(stored, "rungs")
+        choice = _read_choice(stored.get("choice"), options)
     except (OptionError, DataError, TypeError) as cause:
         raise ModelFileError(f"ranker: {cause}") from cause
     if not (np.diff(rungs) >= 0.0).all():
@@ -106,7 +118,19 @@ def read(stored: dict[str, Any], design: DesignSpec) -> ForestRanker:
         rungs=rungs,
         oob=oob,
         n_oob=stored["n_oob"],
+        choice=choice,
     )
+
+
+def _read_choice(stored: Mapping[str, Any] | None, options: ForestOptions) -> Choice | None:
+    if stored is None:  # files of older versions
+        return None
+    ways = tuple(Way(**way | {"kendall": read_number(way["kendall"])}) for way in stored["ways"])
+    for way in ways:
+        options.settled(way)  # which checks it
+    if stored["taken"] >= len(ways):
+        raise DataError(f"choice.taken is {stored['taken']} of {len(ways)} ways, counted from 0.")
+    return Choice(ways, stored["taken"], stored["trees"])
 
 
 def _read_estimate(stored: Mapping[str, float | None]) -> Estimate:
