@@ -96,7 +96,7 @@ def test_trees_and_figures_are_those_of_the_local_grower(frame: pd.DataFrame) ->
         Stump(),
         get_criterion("spearman"),
         options,
-    )
+    )(options)
     out, trees = OutOfBag(ranks), []
     for k in range(5):
         seed = tree_seed(options, k)
@@ -167,6 +167,8 @@ def test_what_a_forest_cannot_do_on_a_cluster_is_refused(frame: pd.DataFrame) ->
         crank.forest(parts, FORMULA, learner="logistic")
     with pytest.raises(OptionError, match="groups= cannot be used"):
         crank.forest(parts, FORMULA, groups="g")
+    with pytest.raises(OptionError, match=r"'mixed' is for data in one process.*sample=100_000"):
+        crank.forest(parts, FORMULA, thresholds="mixed")
     many = frame.assign(g=[f"L{k % 300}" for k in range(len(frame))])
     with pytest.raises(OptionError, match=r"'g' has 300 levels; .* at most 255"):
         crank.forest(in_parts(many, 2), FORMULA)

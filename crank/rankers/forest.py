@@ -46,7 +46,7 @@ class ForestOptions:
     max_depth: int = 30
     min_samples_leaf: int | Literal["auto"] = "auto"
     max_features: int | float | Literal["auto", "sqrt"] | None = "auto"
-    thresholds: Literal["auto", "best", "random", "mixed"] = AUTO
+    thresholds: Literal["auto", "best", "random", "mixed"] = "auto"
     bootstrap: bool = True
     max_samples: float | None = None
     random_state: int | None = 0
