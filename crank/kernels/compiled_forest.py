@@ -11,6 +11,12 @@ import numpy as np
 
 from crank.kernels.bags import LOW_BITS, SPEARMAN, WIDTH
 from crank.kernels.bins import MISSING_BIN
+from crank.kernels.compiled_forest_partition import (
+    part_whole,
+    rank_sum,
+    repeats_of,
+    triples_gained,
+)
 from crank.kernels.compiled_forest_parts import (
     DIRECTION,
     FACTOR,
@@ -36,13 +42,10 @@ from crank.kernels.compiled_forest_parts import (
 )
 from crank.kernels.compiled_forest_sums import (
     count_all,
+    count_four,
     count_two,
     pack_scores,
-    part_whole,
-    rank_sum,
-    repeats_of,
     take_off,
-    triples_gained,
     whole_cut,
     whole_scores,
 )
@@ -119,7 +122,7 @@ def grow_tree(
     free, n_free = np.arange(n_slots), n_slots
     own, score = np.empty(0 if whole else m), np.empty(0 if whole else m)
     out = np.empty(m, np.int32)
-    both, places = np.zeros(2 * WIDTH, np.int64), np.zeros(WIDTH, np.int64)
+    some, places = np.zeros(4 * WIDTH, np.int64), np.zeros(WIDTH, np.int64)
     sides, values = np.zeros(WIDTH, np.uint64), np.zeros(WIDTH)
     sums, masses = np.zeros(2 * WIDTH), np.zeros(2 * WIDTH)
     counts = np.zeros(2 * WIDTH, np.int32)
@@ -129,6 +132,8 @@ def grow_tree(
     pool, picked = np.arange(d), np.zeros(d, np.bool_)
     stream = np.zeros(1, np.uint64)
     side = np.zeros(WIDTH, np.bool_)
+    # random thresholds are drawn between the draws of two columns and the next two
+    at_once = 4 if whole and not at_random else 2
     n_nodes, waiting = 1, 1
     stack[0], keys[0] = 0, key
     span[0, 0], span[0, 1], size[0] = 0, m, n_drawn
@@ -181,7 +186,7 @@ def grow_tree(
         while seen < d and (seen < max_features or best <= floor):
             take = min(2, d - seen)
             if seen < max_features:
-                take = min(take, max_features - seen)
+                take = min(at_once, max_features - seen)
             if max_features < d:
                 for i in range(seen, seen + take):
                     other = i + draw_below(stream, d - i)
@@ -189,8 +194,10 @@ def grow_tree(
             a, b = pool[seen], pool[seen + take - 1]
             if slot >= 0:
                 pass
+            elif whole and take > 2:
+                count_four(bins, pool[seen : seen + take], position, first, last, value, some)
             elif whole:
-                count_two(by_row, a, b, position, first, last, value, both)
+                count_two(bins, a, b, position, first, last, value, some)
             else:
                 count_rows(
                     bins, a, b, position, first, last, score, own, draws, sums, masses, counts
@@ -200,7 +207,7 @@ def grow_tree(
                 n_bins = columns[j, N_BINS]
                 picked[j] = True
                 if whole:
-                    packed, start = (both, i * WIDTH) if slot < 0 else (kept[slot], j * WIDTH)
+                    packed, start = (some, i * WIDTH) if slot < 0 else (kept[slot], j * WIDTH)
                     gains[j] = whole_cut(
                         packed,
                         start,

@@ -1,4 +1,4 @@
-"""Compiled: packed sums of a node's columns, the best cut from them, and the partition of rows.
+"""Compiled: packed sums of a node's columns, and the best cut from them.
 
 Scores of spearman do not depend on the node, so the sums of a node are those of its two sides
 together: only the smaller side is counted, the sums of the larger are what is left.
@@ -29,7 +29,11 @@ from crank.kernels.compiled_forest_parts import (
     Wide,
     draw_below,
 )
+from crank.kernels.compiled_prefetch import prefetch
 from crank.kernels.compiler import kernel_part
+
+AHEAD = np.uint64(8)
+"""Rows between the one that is counted and the one whose memory is asked for."""
 
 AllSums = NDArray[np.int64]
 """Of shape (slots, d × 256): packed sums of the nodes that wait, by column and bin."""
@@ -135,31 +139,56 @@ def whole_scores(
 
 @kernel_part
 def count_two(
-    by_row: Bins, a: int, b: int, position: Ints, first: int, last: int, value: Wide, both: Wide
+    bins: Bins, a: int, b: int, position: Ints, first: int, last: int, value: Wide, packed: Wide
 ) -> None:
     """Add the rows of a node to the packed sums of two columns."""
-    for x in range(2 * WIDTH):
-        both[x] = 0
+    packed[: 2 * WIDTH] = 0
     i, j, shift = np.uint64(a), np.uint64(b), np.uint64(WIDTH)
     for p in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(position[p])
         v = value[row]
-        both[np.uint64(by_row[row, i])] += v
-        both[np.uint64(by_row[row, j]) + shift] += v
+        packed[np.uint64(bins[i, row])] += v
+        packed[np.uint64(bins[j, row]) + shift] += v
+
+
+@kernel_part
+def count_four(
+    bins: Bins, columns: Places, position: Ints, first: int, last: int, value: Wide, packed: Wide
+) -> None:
+    """Do the same for two to four columns; the last one is counted again in place of others."""
+    packed[: 4 * WIDTH] = 0
+    most = len(columns) - 1
+    i, j = np.uint64(columns[0]), np.uint64(columns[1])
+    k, m = np.uint64(columns[min(2, most)]), np.uint64(columns[most])
+    at_j, at_k, at_m = np.uint64(WIDTH), np.uint64(2 * WIDTH), np.uint64(3 * WIDTH)
+    for p in range(np.uint64(first), np.uint64(last)):
+        row = np.uint64(position[p])
+        v = value[row]
+        packed[np.uint64(bins[i, row])] += v
+        packed[np.uint64(bins[j, row]) + at_j] += v
+        packed[np.uint64(bins[k, row]) + at_k] += v
+        packed[np.uint64(bins[m, row]) + at_m] += v
 
 
 @kernel_part
 def count_all(
     by_row: Bins, position: Ints, first: int, last: int, value: Wide, sums: AllSums, slot: int
 ) -> None:
-    """Add the rows of a node to the packed sums of all columns."""
-    one, d = sums[slot], by_row.shape[1]
+    """Add the rows of a node to the packed sums of all columns.
+
+    The work on a row is longer than what a processor looks ahead: what will be read of a later row
+    is asked for.
+    """
+    one, d = sums[slot], np.uint64(by_row.shape[1])
     for x in range(len(one)):
         one[x] = 0
     for p in range(np.uint64(first), np.uint64(last)):
+        later = np.uint64(position[min(p + AHEAD, np.uint64(last - 1))])
+        prefetch(value, later)
+        prefetch(by_row, later * d)
         row = np.uint64(position[p])
         v = value[row]
-        for j in range(np.uint64(d)):
+        for j in range(d):
             one[j * np.uint64(WIDTH) + np.uint64(by_row[row, j])] += v
 
 
@@ -279,103 +308,3 @@ def whole_cut(
             after += 1
         found[j, HIGH] = after if after < n_bins else MISSING_BIN
     return chosen
-
-
-@kernel_part
-def part_whole(
-    bins: Bins,
-    j: int,
-    side: NDArray[np.bool_],
-    position: Ints,
-    first: int,
-    last: int,
-    group: Ints,
-    tied: bool,
-    draws: Ints,
-    repeats: Wide,
-    drawn_left: int,
-    out: Ints,
-) -> tuple[int, int, int]:
-    """Part the rows of a node, stably; return where the right side begins, and two counts.
-
-    First the concordant pairs less the discordant ones: the sum, over draws on the left, of the
-    draws below and of those up to it, less the draws on the left times all (theory §4). Then the
-    same where a pair counts as often as the bag has its two responses, ``repeats`` by dense rank of
-    y; without ties a response has the draws of its row.
-    """
-    begin, end, column = np.uint64(first), np.uint64(last), np.uint64(j)
-    to_left = begin
-    upto, often_under = np.int64(0), np.int64(0)  # draws so far, and each times its repeats
-    ranks, often, often_left = np.int64(0), np.int64(0), np.int64(0)
-    if tied:
-        before, inside, on_left = group[position[first]], np.int64(0), np.int64(0)
-        for p in range(begin, end + np.uint64(1)):
-            row = np.uint64(position[p]) if p < end else np.uint64(0)
-            if p == end or group[row] != before:  # a run of ties has ended
-                times = repeats[before]
-                upto += inside
-                ranks += on_left * (2 * upto - inside)
-                often += on_left * (times * upto + often_under)
-                often_left += on_left * times
-                often_under += inside * times
-                if p == end:
-                    break
-                before, inside, on_left = group[row], np.int64(0), np.int64(0)
-            goes = side[np.uint64(bins[column, row])]
-            position[to_left] = row
-            out[p - to_left] = row
-            to_left += np.uint64(goes)
-            inside += draws[row]
-            on_left += draws[row] if goes else 0
-    else:
-        for p in range(begin, end):
-            o = position[p]
-            row = np.uint64(o)
-            goes = side[np.uint64(bins[column, row])]
-            n = np.int64(draws[row])
-            # both are written, one place moves on: nothing branches
-            position[to_left] = o
-            out[p - to_left] = o
-            to_left += np.uint64(goes)
-            on_left = n if goes else np.int64(0)
-            upto += n
-            ranks += on_left * upto
-            often += on_left * (n * upto + often_under)
-            often_left += on_left * n
-            often_under += n * n
-        ranks = 2 * ranks - often_left
-    for p in range(end - to_left):
-        position[to_left + p] = out[p]
-    pairs = ranks - drawn_left * upto
-    often = 2 * often - often_left * upto - drawn_left * often_under
-    return np.intp(to_left), pairs, often  # type: ignore[return-value]  # numba's ints
-
-
-@kernel_part
-def triples_gained(left: int, rows: int, rank_left: int, rank_all: int, often: int) -> float:
-    """Weigh each pair of a split by the draws strictly between its responses (theory §3).
-
-    Between two mean ranks of the bag lie these draws and half of those at either response. ``left``
-    and ``rows`` are draws; ``rank_left`` and ``rank_all`` sums of twice the mean rank of each,
-    ``often`` the last count of `part_whole`.
-    """
-    return 0.5 * float(rank_left * rows - rank_all * left - often)
-
-
-@kernel_part
-def repeats_of(position: Ints, group: Ints, tied: bool, draws: Ints) -> Wide:
-    """Count how often the bag has each response, by dense rank of y; empty without ties."""
-    repeats = np.zeros(group[-1] + 1 if tied else 0, np.int64)
-    if tied:
-        for p in range(len(position)):
-            repeats[group[position[p]]] += draws[position[p]]
-    return repeats
-
-
-@kernel_part
-def rank_sum(ranked: Wide, position: Ints, first: int, last: int) -> int:
-    """Add up what the rows of a side have."""
-    total = np.int64(0)
-    for p in range(first, last):
-        total += ranked[position[p]]
-    return total  # type: ignore[return-value]  # numba's ints
