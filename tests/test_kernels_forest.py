@@ -120,6 +120,28 @@ def test_sums_that_siblings_share_grow_the_numpy_tree(max_features: int) -> None
         assert np.count_nonzero(fast.column >= 0) > 60
 
 
+@pytest.mark.parametrize("name", ["spearman", "kendall"])
+def test_columns_counted_several_at_a_time_grow_the_numpy_tree(name: str) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 40, size=(600, 17)).astype(np.float64)
+    X[:, 4:] = 1.0  # no cut: often more columns are drawn than were asked for
+    ranks = rank(X[:, 0] - X[:, 1] + 9.0 * rng.normal(size=600))
+    draws = np.bincount(rng.integers(600, size=600), minlength=600).astype(np.int32)
+    bins = bin_columns(X, (0,) * 17, ranks.row, Threads(1))
+    bag, vote = Bag(draws, None, ranks.group), GRID * ranks.quantile
+    for tried in (1, 2, 3, 4, 5, 6, 7):
+        for at_random in (False, True):
+            settings = growth(
+                name,
+                max_features=tried,
+                at_random=at_random,
+                direction=np.zeros(17, dtype=np.intp),
+            )
+            fast = grow_compiled(bins, bag, settings, vote, tried)
+            assert_same(fast, grow_bag(bins, bag, settings, vote, tried))
+            assert len(set(fast.column.tolist()) - {-1}) > 2
+
+
 def test_a_forest_without_room_for_sums_counts_anew() -> None:
     rng = np.random.default_rng(4)
     X = rng.normal(size=(900, 1500))  # room for two nodes

@@ -142,7 +142,8 @@ def count_two(
     bins: Bins, a: int, b: int, position: Ints, first: int, last: int, value: Wide, packed: Wide
 ) -> None:
     """Add the rows of a node to the packed sums of two columns."""
-    packed[: 2 * WIDTH] = 0
+    for x in range(2 * WIDTH):
+        packed[x] = 0
     i, j, shift = np.uint64(a), np.uint64(b), np.uint64(WIDTH)
     for p in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(position[p])
@@ -156,7 +157,8 @@ def count_four(
     bins: Bins, columns: Places, position: Ints, first: int, last: int, value: Wide, packed: Wide
 ) -> None:
     """Do the same for two to four columns; the last one is counted again in place of others."""
-    packed[: 4 * WIDTH] = 0
+    for x in range(4 * WIDTH):
+        packed[x] = 0
     most = len(columns) - 1
     i, j = np.uint64(columns[0]), np.uint64(columns[1])
     k, m = np.uint64(columns[min(2, most)]), np.uint64(columns[most])
