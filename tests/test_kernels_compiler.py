@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -58,5 +59,24 @@ def test_a_kernel_repays_once_it_is_stored_or_much_was_asked_of_it(
     assert [repays("_never", 40, 100) for _ in range(4)] == [False, False, True, True]
     assert not repays("_other", 1, 100)
     (tmp_path / "kernels_1").mkdir()
-    (tmp_path / "kernels_1" / "compiled_x._other-7.py311.nbi").touch()
+    (tmp_path / "kernels_1" / "compiled_x._other_00000000-7.py311.nbi").touch()
+    assert not repays("_other", 1, 100)  # of other sources
+    name = f"compiled_x._other_{compiler._sources()}-7.py311.nbi"
+    (tmp_path / "kernels_1" / name).touch()
     assert repays("_other", 1, 100)
+
+
+def test_compiled_code_is_kept_by_all_sources_that_it_may_come_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler, "__file__", str(tmp_path / "compiler.py"))
+    digests = set()
+    for text in ("WIDTH = 256", "WIDTH = 512"):  # of a part; the kernel's own file is as it was
+        (tmp_path / "compiled_kernel.py").write_text("from crank.kernels.part import WIDTH")
+        (tmp_path / "part.py").write_text(text)
+        digests.add(compiler._sources.__wrapped__())
+    assert len(digests) == 2
+    for name in ("reorder", "score_untied_nodes"):
+        module = "compiled_bins" if name == "reorder" else "compiled_layer"
+        kernel = getattr(import_module(f"crank.kernels.{module}"), name)
+        assert kernel.py_func.__qualname__ == f"{name}_{compiler._sources()}"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from zlib import crc32
 
 from crank.progress import note
@@ -48,22 +48,35 @@ def kernel_for(signature: Any, function: F) -> F:
     """
     # numba keeps one index for each function's cache and does not lock it: processes that compile
     # two signatures at the same time can leave one with the other's code. Each gets its own name.
-    parts = (function.__name__, function.__defaults__, function.__closure__)
-    own = FunctionType(function.__code__, function.__globals__, *parts)
-    own.__qualname__ = f"{function.__qualname__}_{crc32(str(signature).encode()):08x}"
-    return cast(F, _compiled(own, signature))
+    return _compiled(function, signature, f"_{crc32(str(signature).encode()):08x}")
 
 
-def _compiled(function: F, signature: Any) -> F:
+def _compiled(function: F, signature: Any, suffix: str = "") -> F:
     from numba import njit
 
     _listen()
-    _ours.add(function)
+    parts = (function.__name__, function.__defaults__, function.__closure__)
+    own = FunctionType(function.__code__, function.__globals__, *parts)
+    own.__qualname__ = f"{function.__qualname__}{suffix}_{_sources()}"
+    _ours.add(own)
     try:
-        compiled: F = njit(signature, cache=True, **OPTIONS)(function)
+        compiled: F = njit(signature, cache=True, **OPTIONS)(own)
     except RuntimeError:  # no folder to keep a cache in
-        compiled = njit(signature, **OPTIONS)(function)
+        compiled = njit(signature, **OPTIONS)(own)
     return compiled
+
+
+@cache
+def _sources() -> str:
+    """Return a digest of all kernels' sources, by which compiled code is kept.
+
+    numba looks at the file of a kernel alone: one whose parts changed elsewhere would go on as it
+    was, with arrays that are laid out anew.
+    """
+    digest = 0
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest = crc32(path.read_bytes(), digest)
+    return f"{digest:08x}"
 
 
 @cache
@@ -90,11 +103,11 @@ def is_stored(function: str) -> bool:
     """Tell, without loading numba, whether a kernel of this package was compiled here before.
 
     It looks where numba keeps compiled code by default, or in the folder that the environment
-    names. An older version's code may be found: then compiling takes its time once more.
+    names.
     """
     named = os.environ.get("NUMBA_CACHE_DIR")
     kept = Path(named) if named else Path(__file__).parent / "__pycache__"
-    return any(kept.glob(f"{'*/' * bool(named)}*.{function}-*.nbi"))
+    return any(kept.glob(f"{'*/' * bool(named)}*.{function}_{_sources()}-*.nbi"))
 
 
 _work: dict[str, int] = {}
