@@ -1,14 +1,16 @@
 """Scoring files and single rows: against what a pandas user would write, and against a dict.
 
 ``python -m benchmarks.scoring``: ``crank score`` of a CSV file, which writes scores too, against
-``pandas.read_csv`` and ``predict``, in one process and in turns; one row of a data frame against
-the same row as a dict. Ratios of processor time stand beside those of the clock: they depend less
-on what else a machine does.
+``pandas.read_csv`` and ``predict``, in turns, as commands from start to end and within one process;
+one row of a data frame against the same row as a dict. Ratios of processor time stand beside those
+of the clock: they depend less on what else a machine does.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from functools import partial
@@ -67,6 +69,31 @@ def files(n: int, texts: int, rounds: int) -> tuple[str, dict[str, Times]]:
     return f"{n:,} rows, 8 numbers, {texts} texts", found
 
 
+BY_HAND = "import sys, crank, pandas; crank.load(sys.argv[1]).predict(pandas.read_csv(sys.argv[2]))"
+
+
+def commands(n: int, rounds: int) -> tuple[str, dict[str, Times]]:
+    """Score a CSV file of numbers by commands, from their start to their end."""
+    model = crank.fit(sample(2_000, 0), "y ~ .", max_depth=8, criterion="kendall", prune=None)
+    with tempfile.TemporaryDirectory() as folder:
+        names = ("m.json", "m.onnx", "rows.csv", "scores.csv")
+        stored, graph, data, out = (str(Path(folder) / name) for name in names)
+        sample(n, 0).drop(columns="y").to_csv(data, index=False)
+        model.to_json(stored)
+        model.to_onnx(graph)
+        score = [str(Path(sys.executable).with_name("crank")), "score"]
+        lines = {
+            PANDAS: [sys.executable, "-c", BY_HAND, stored, data],
+            CRANK: [*score, stored, data, "-o", out],
+            GRAPH: [*score, graph, data, "-o", out],
+        }
+        tasks: dict[str, Task] = {
+            name: partial(subprocess.run, line, check=True, capture_output=True)
+            for name, line in lines.items()
+        }
+        return f"{n:,} rows, 8 numbers, as commands", race(tasks, rounds)
+
+
 def rows(rounds: int, inner: int) -> tuple[str, dict[str, Times]]:
     """Score one row as a dict and as a data frame, without and with two texts."""
     tasks: dict[str, Task] = {}
@@ -98,7 +125,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     n, rounds = options.rows, options.rounds
-    csv = [files(n, texts, rounds) for texts in (0, 2)]
+    csv = [commands(n, rounds), commands(5 * n, max(1, rounds // 2))]
+    csv += [files(n, texts, rounds) for texts in (0, 2)]
     single = rows(5 * rounds, 200)
     print("\n".join(table([*csv, single])))
     bars = [
