@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crank.kernels import soft_ranks as module
-from crank.kernels.soft_ranks import soft_derivatives, soft_ranks
+from crank.kernels.soft_ranks import soft_ranks
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 THOUSANDTH = 1e-3
@@ -69,16 +69,3 @@ def test_compiled_passes_give_the_sums_of_numpy(monkeypatch: pytest.MonkeyPatch)
 def test_all_ranks_sum_to_half_the_pairs(scores: list[float]) -> None:
     found, _ = soft_ranks(np.array(scores), np.ones(len(scores)))
     assert found.sum() == pytest.approx(len(scores) ** 2 / 2.0, abs=THOUSANDTH * len(scores))
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("spread", [1.0, 1e7])
-def test_derivatives_in_one_pass_are_those_of_the_ranks(spread: float) -> None:
-    rng = np.random.default_rng(0)
-    n = module.COMPILED_FROM
-    score, weight = rng.normal(size=n) * spread, rng.uniform(0.5, 2.0, n)
-    target, scale = rng.uniform(0.0, n, n), weight / n
-    ranks, slopes = soft_ranks(score, weight)
-    gradient, curvature = soft_derivatives(score, weight, target, scale, 1e-3)
-    np.testing.assert_allclose(gradient, (ranks - target) * scale, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(curvature, np.maximum(slopes * scale, 1e-3), rtol=1e-5, atol=1e-6)

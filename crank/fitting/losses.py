@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.kernels.soft_ranks import soft_derivatives, soft_ranks
+from crank.kernels.soft_ranks import soft_ranks
 from crank.rankers.booster import BoosterOptions
 from crank.ranks import Ranks
 
 LEAST_SLOPE = 1e-3
-"""Second derivatives are not taken to be smaller: where scores have parted, steps stay finite."""
+"""The mean second derivative is not taken to be smaller: scores far apart still move finitely."""
 
 Floats = NDArray[np.float64]
 
@@ -36,22 +34,21 @@ class PairLoss:
     Examples
     --------
     >>> loss = PairLoss(np.array([0.5, 1.5]), np.ones(2))
-    >>> gradient, slope = loss.derivatives(np.zeros(2))
-    >>> gradient.round(3).tolist(), slope.round(3).tolist()
-    ([0.25, -0.25], [0.25, 0.25])
+    >>> loss.newton(np.zeros(2)).tolist()
+    [-1.0, 1.0]
     """
 
     target: Floats
     weight: Floats
 
-    def derivatives(self, score: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the first and second derivative of the loss in each row's score."""
-        return soft_derivatives(score, self.weight, self.target, self.scale, LEAST_SLOPE)
+    def newton(self, score: Floats) -> Floats:
+        """Return where Newton's step takes each row's score, by the mean second derivative.
 
-    @cached_property
-    def scale(self) -> Floats:
-        """Weight of each row over the number of rows."""
-        return np.asarray(self.weight / len(self.weight))
+        Half the squared distance to it has, up to that factor, the derivatives of the loss.
+        """
+        ranks, slopes = soft_ranks(score, self.weight)
+        slope = float((self.weight * slopes).mean())
+        return score - (ranks - self.target) / max(slope, LEAST_SLOPE * len(score))
 
 
 def pair_loss(ranks: Ranks, kappa: float) -> PairLoss:

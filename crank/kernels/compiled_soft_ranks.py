@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from crank.kernels.compiler import kernel
 from crank.kernels.order import FloatArray
 
@@ -51,32 +48,3 @@ def gather(
         k = first - 1
         ranks[i] = w0 * above[k] + w1 * above[k + 1] + w2 * above[k + 2] + w3 * above[k + 3]
         slopes[i] = w0 * slope[k] + w1 * slope[k + 1] + w2 * slope[k + 2] + w3 * slope[k + 3]
-
-
-@kernel
-def gather_derivatives(
-    score: FloatArray,
-    low: float,
-    per_unit: float,
-    above: FloatArray,
-    slope: FloatArray,
-    target: FloatArray,
-    scale: FloatArray,
-    least: float,
-    gradient: NDArray[np.float32],
-    curvature: NDArray[np.float32],
-) -> None:
-    """Read two sums at each row, take the target from the first, and scale both."""
-    last = len(above) - 3
-    for i in range(len(score)):
-        place = 1.0 + (score[i] - low) * per_unit
-        first = min(int(place), last)
-        f = place - first
-        a, b, c = f + 1.0, f - 1.0, f - 2.0
-        af, bc = a * f, b * c
-        w0, w1, w2, w3 = -SIXTH * f * bc, 0.5 * a * bc, -0.5 * af * c, SIXTH * af * b
-        k = first - 1
-        rank = w0 * above[k] + w1 * above[k + 1] + w2 * above[k + 2] + w3 * above[k + 3]
-        bend = w0 * slope[k] + w1 * slope[k + 1] + w2 * slope[k + 2] + w3 * slope[k + 3]
-        gradient[i] = (rank - target[i]) * scale[i]
-        curvature[i] = max(bend * scale[i], least)

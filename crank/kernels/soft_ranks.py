@@ -8,10 +8,7 @@ the error stays below a thousandth of a row's weight (docs/design/booster.md).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from crank.kernels.compiler import numba_works
 from crank.kernels.links import logistic
@@ -77,29 +74,6 @@ def _on_grid(score: FloatArray, weight: FloatArray, width: float) -> tuple[Float
             slopes += share * slope[first + (k - 1)]
     ranks += 0.5 * float(weight.sum())
     return ranks, slopes
-
-
-def soft_derivatives(
-    score: FloatArray, weight: FloatArray, target: FloatArray, scale: FloatArray, least: float
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return ``(ranks − target) · scale`` and ``slopes · scale``, not below ``least``.
-
-    On many rows it is one pass behind the convolution, in single precision.
-    """
-    low, width = float(score.min()), WIDTH / max(len(score), 1) ** 0.25
-    size = int((float(score.max()) - low) / width) + 5
-    if len(score) < COMPILED_FROM or size > LONGEST - 3 or not numba_works():
-        ranks, slopes = soft_ranks(score, weight)
-        return (ranks - target) * scale, np.maximum(slopes * scale, least)
-    from crank.kernels.compiled_soft_ranks import gather_derivatives
-
-    above, slope = _sums(score, weight, low, size, width)
-    above += 0.5 * float(weight.sum())  # the four shares of a row add up to 1
-    gradient, curvature = np.empty((2, len(score)), dtype=np.float32)
-    gather_derivatives(
-        score, low, 1.0 / width, above, slope, target, scale, least, gradient, curvature
-    )
-    return gradient, curvature
 
 
 def _sums(
