@@ -532,12 +532,33 @@ def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
 def test_the_estimator_and_the_formula_give_the_same_scores(frame: pd.DataFrame) -> None:
     known = frame[["a", "b", "y"]]
     X, y = known[["a", "b"]].to_numpy(), known["y"].to_numpy()
-    estimator = RankingForest(n_trees=6, random_state=0, monotone={1: 1})
+    estimator = RankingForest(n_trees=6, random_state=0, monotone={1: 1}, oob_score=True)
     estimator.fit(X, y, np.where(np.arange(len(y)) < 150, 1.0, 0.0), groups=np.arange(len(y)))
     m = crank.forest(
         known.head(150), "y ~ a + b", n_trees=6, monotone={"b": 1}, groups=np.arange(150)
     )
     assert np.array_equal(estimator.predict(X), m.predict(known))
     assert estimator.oob_kendall_ == m.oob["kendall"].estimate
+    assert estimator.oob_score_ == estimator.oob_iauc_ == m.oob["iauc"].estimate
     assert estimator.feature_importances_.sum() == pytest.approx(1.0)
     assert estimator.apply(X).shape == (len(y), 6)
+
+
+@pytest.mark.parametrize("options", [{"n_trees": 20, "learner": "logistic"}, {"n_trees": 200}])
+def test_the_estimator_is_judged_out_of_bag_only_if_asked(
+    frame: pd.DataFrame, options: dict[str, Any]
+) -> None:
+    known = frame[["a", "b", "y"]].dropna()
+    X, y = known[["a", "b"]].to_numpy(), known["y"].to_numpy()
+    judged = RankingForest(random_state=0, n_jobs=1, oob_score=True, **options).fit(X, y)
+    plain = RankingForest(random_state=0, n_jobs=1, **options).fit(X, y)
+    assert np.array_equal(plain.predict(X), judged.predict(X))
+    assert plain.ranker_.choice == judged.ranker_.choice
+    assert not plain.ranker_.oob
+    assert 0.5 < judged.oob_score_ < judged.score(X, y)
+    judged.set_params(oob_score=False).fit(X, y)
+    assert not [name for name in vars(judged) if name.startswith("oob_") and name[-1] == "_"]
+    with pytest.raises(OptionError, match="oob_score=1 is not allowed"):
+        RankingForest(oob_score=1).fit(X, y)  # type: ignore[arg-type]  # on purpose
+    two = RankingForest(5, random_state=0, oob_score=True).fit(X, y > 0)
+    assert two.oob_score_ == two.oob_kendall_

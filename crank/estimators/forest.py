@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from crank.checks import flag
 from crank.estimators.base import seed_of
 from crank.estimators.learner import LearnerEstimator, group_numbers
 from crank.fitting.forest import check_learner, fit_forest
@@ -16,6 +17,7 @@ from crank.plugins.base import SplitLearner
 from crank.plugins.registry import get_learner, name_of
 from crank.rankers.forest import ForestOptions, ForestRanker
 from crank.rankers.tree import LearnerInfo
+from crank.rankers.validation import Estimate
 from crank.ranks import rank
 
 
@@ -39,12 +41,16 @@ class RankingForest(LearnerEstimator):
     random_state : int, RandomState or None
     n_jobs : int
         Threads; the forest does not depend on it.
+    oob_score : bool
+        Whether the forest is judged on the rows out of its bags, as `crank.forest` always is. The
+        trees are the same.
 
     Attributes
     ----------
     ranker_ : crank.rankers.forest.ForestRanker
-    oob_kendall_, oob_iauc_ : float
-        Out-of-bag figures; NaN if there are none.
+    oob_score_, oob_kendall_, oob_iauc_ : float
+        Only if ``oob_score`` is true: the figure of `score`, d_τ and IAUC of the rows out of bag;
+        NaN if there are none.
     feature_importances_ : ndarray of shape (p,)
         Each column's share of the gains of all splits; they sum to 1.
     n_features_in_ : int
@@ -75,6 +81,7 @@ class RankingForest(LearnerEstimator):
         monotone: Mapping[Any, str | int] | None = None,
         random_state: Any = None,
         n_jobs: int = -1,
+        oob_score: bool = False,
     ) -> None:
         self.n_trees = n_trees
         self.learner = learner
@@ -89,6 +96,7 @@ class RankingForest(LearnerEstimator):
         self.monotone = monotone
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.oob_score = oob_score
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Grow the forest.
@@ -116,6 +124,7 @@ class RankingForest(LearnerEstimator):
             n_jobs=self.n_jobs,
             monotone=self.monotone,  # type: ignore[arg-type]  # numbers become words there
         )
+        flag("oob_score", self.oob_score)
         learner = get_learner(self.learner, self.learner_params)
         check_learner(learner, options)
         X, y, weight = self._checked_sample(X, y, sample_weight, missing=learner.takes_missing)
@@ -126,6 +135,7 @@ class RankingForest(LearnerEstimator):
             options=options,
             monotone=self._directions(options.directions),
             labels=group_numbers(groups, len(y), sample_weight),
+            judge=self.oob_score,
         )
         self.ranker_ = ForestRanker(
             options=options,
@@ -144,11 +154,21 @@ class RankingForest(LearnerEstimator):
             n_oob=fitted.n_oob,
             choice=fitted.choice,
         )
-        for name in ("kendall", "iauc"):
-            known = fitted.oob.get(name)
-            setattr(self, f"oob_{name}_", known.estimate if known else float("nan"))
+        self._note_figures(fitted.oob)
         self._takes_missing = learner.takes_missing
         return self
+
+    def _note_figures(self, oob: Mapping[str, Estimate]) -> None:
+        """Keep the figures out of bag if they were asked for; those of an earlier fit go."""
+        found = {name: known.estimate for name, known in oob.items()}
+        kendall, iauc = (found.get(name, float("nan")) for name in ("kendall", "iauc"))
+        # `score` counts pairs where there are no triples
+        figures = {"kendall": kendall, "iauc": iauc, "score": found.get("iauc", kendall)}
+        for name, figure in figures.items():
+            if self.oob_score:
+                setattr(self, f"oob_{name}_", figure)
+            elif hasattr(self, f"oob_{name}_"):
+                delattr(self, f"oob_{name}_")
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

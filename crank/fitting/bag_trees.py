@@ -36,9 +36,9 @@ CRITERIA = {"crank": 0, "kendall": 1, "iauc": 2, "spearman": 3}
 NOTHING = np.empty(0)
 
 Ints = NDArray[np.int32]
-TreeMaker = Callable[[Ints, int], tuple[VoteTrees, NDArray[np.int64]]]
-"""``(draws, seed) -> trees, votes``: a forest of one tree from its bag, and its votes for the rows
-that the bag lacks, by position in y order; 0 for others."""
+TreeMaker = Callable[[Ints, int, bool], tuple[VoteTrees, NDArray[np.int64] | None]]
+"""``(draws, seed, voting) -> trees, votes``: a forest of one tree from its bag, and, if asked for,
+its votes for the rows that the bag lacks, by position in y order; 0 for others."""
 TreeMakers = Callable[[ForestOptions], TreeMaker]
 """Given options of which none is "auto", and whose thresholds are not mixed: what grows a tree."""
 
@@ -70,10 +70,14 @@ def column_trees(
     def maker(way: ForestOptions) -> TreeMaker:
         growth = growth_of(criterion, way, n, data.monotone or (0,) * d, ranks.unweighted)
 
-        def make(draws: Ints, seed: int) -> tuple[ColumnTrees, NDArray[np.int64]]:
+        def make(
+            draws: Ints, seed: int, voting: bool
+        ) -> tuple[ColumnTrees, NDArray[np.int64] | None]:
             bag = Bag(draws, weight, ranks.group)
             tree = grow(bins, bag, growth, vote, seed)
             trees = votes_of(tree, bag, bins, rung, monotone)
+            if not voting:
+                return trees, None
             if by_bins:
                 return trees, votes_by_bins(tree, trees.nodes, bins, data.X, ranks.row, draws)
             return trees, votes_by_values(trees, data.X, ranks.row, draws)

@@ -62,6 +62,7 @@ def fit_forest(
     levels: tuple[int, ...] | None = None,
     monotone: tuple[int, ...] = (),
     labels: NDArray[np.intp] | None = None,
+    judge: bool = True,
     progress: bool | None = None,
 ) -> FittedForest:
     """Fit a forest to arrays that have been checked.
@@ -78,6 +79,9 @@ def fit_forest(
         See `crank.growing.matrix.TrainingMatrix`.
     labels : ndarray of shape (n,), optional
         Group of each row, numbered from 0: bags draw whole groups.
+    judge : bool
+        Whether all trees vote for the rows out of their bags, for figures of the forest. Trees by
+        which a way to grow is chosen always do.
     progress : bool, optional
         By default a bar is shown on a terminal or in a notebook when it takes a while.
     """
@@ -97,7 +101,8 @@ def fit_forest(
     taken = 0
 
     def grow(job: tuple[int, int]) -> tuple[int, int, Any]:
-        return *job, trials[job[0]].grow(job[1])
+        at, k = job
+        return at, k, trials[at].grow(k, voting=judge or k < first)
 
     def steps() -> Iterator[tuple[int, int, Any]]:
         """Grow the first trees of every way, choose one, and grow its other trees."""
@@ -116,8 +121,8 @@ def fit_forest(
     ordered = [found[taken, k] for k in range(options.n_trees)]
     trees: VoteTrees = (ColumnTrees if shared else RuleTrees).joined(ordered)
     out = trials[taken].out
-    oob, n_oob = out.figures(labels)
-    scores = out.profile(options.n_trees)
+    oob, n_oob = out.figures(labels) if judge else ({}, 0)
+    scores = out.profile(options.n_trees) if judge else None
     choice = Choice(tuple(ways), taken, first)
     return FittedForest(trees, criterion.name, because, rungs, oob, n_oob, choice, scores)
 
@@ -141,11 +146,12 @@ class Trial:
         self.makers = [makers(each) for each in options.in_turns]
         self.bags, self.out = bags, out
 
-    def grow(self, k: int) -> VoteTrees:
-        """Grow a tree, and count its votes out of bag."""
+    def grow(self, k: int, voting: bool) -> VoteTrees:
+        """Grow a tree, and count its votes out of bag if it is to vote."""
         draws, seed = self.bags.draw(k)
-        tree, votes = self.makers[k % len(self.makers)](draws, seed)
-        self.out.add(draws, votes)
+        tree, votes = self.makers[k % len(self.makers)](draws, seed, voting)
+        if votes is not None:
+            self.out.add(draws, votes)
         return tree
 
 

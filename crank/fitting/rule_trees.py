@@ -33,7 +33,7 @@ def rule_trees(
     vote = GRID * ranks.quantile
     some = options.features_of(data.X.shape[1])
 
-    def make(draws: Ints, seed: int) -> tuple[RuleTrees, NDArray[np.int64]]:
+    def make(draws: Ints, seed: int, voting: bool) -> tuple[RuleTrees, NDArray[np.int64] | None]:
         drawn = np.flatnonzero(draws)
         weight = draws[drawn].astype(np.float64) * ranks.weight[drawn]
         own = replace(rank(ranks.y[drawn], weight), row=ranks.row[drawn])
@@ -63,7 +63,7 @@ def rule_trees(
             chosen.append(rng.choice(drawn[inside], p=weight[inside] / weight[inside].sum()))
         votes = np.rint(mean).astype(np.int32)
         trees = RuleTrees((tree,), (votes,), (rung[np.array(chosen)],))
-        return trees, votes_by_values(trees, data.X, ranks.row, draws)
+        return trees, votes_by_values(trees, data.X, ranks.row, draws) if voting else None
 
     return make
 
