@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crank.errors import DataError
 from crank.metrics import auc_profile, concordance, direct, iauc, influence, iroc_curve, kendall
 from crank.metrics.sample import read_sample
 
@@ -137,9 +138,20 @@ def test_the_scale_of_wide_weights_does_not_matter(scale: float) -> None:
 
 def test_the_widest_weights_have_finite_figures() -> None:
     y, s = np.arange(6.0), np.array([0.0, 2, 1, 3, 5, 4])
-    w = [1e300, 1e-300, 1.0, 1e-5, 1e200, 1e-200]
+    w = [1e300, 1e-300, 1e280, 1e-5, 1e230, 1e-200]
     for weighting in ("triple", "uniform"):
         found = concordance(y, s, weights=w, weighting=weighting)
         assert np.isfinite([found.estimate, found.se, found.ci_low, found.ci_high]).all()
     curve = iroc_curve(y, s, weights=w)
     assert np.isfinite(curve.iroc).all()
+
+
+@pytest.mark.parametrize("metric", ["kendall", "iauc"])
+def test_weights_that_would_give_a_wrong_figure_are_refused(metric: str) -> None:
+    y, s = np.arange(5.0), np.array([0.0, 2, 1, 4, 3])
+    few = 1 if metric == "kendall" else 2
+    w = np.array([1.0] * few + [1e-120, 1e-150, 1e-200, 1e-130])[:5]
+    with pytest.raises(DataError, match=f"weights lie too far apart: all but {few} of the values"):
+        concordance(y, s, metric=metric, weights=w)
+    w[few] = 1e-80  # one more, and what lies below has no say
+    concordance(y, s, metric=metric, weights=w)

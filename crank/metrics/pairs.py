@@ -50,7 +50,9 @@ def kendall(y: ArrayLike, s: ArrayLike, *, weights: ArrayLike | None = None) -> 
 
 def kendall_rate(sample: Sample) -> float:
     """Compute d_τ of a sample that was read before."""
-    return unit_ratio(dot(sample.weight, sample.won_below), dot(sample.mass, sample.below))
+    # both in the order of rows: what is half of every term is half of the sum, however it is added
+    whole = dot(sample.weight, sample.below[sample.y_rank])
+    return unit_ratio(dot(sample.weight, sample.won_below), whole)
 
 
 def unit_ratio(part: float, whole: float) -> float:

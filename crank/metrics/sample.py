@@ -27,6 +27,8 @@ LARGEST_TOTAL = 2.0**50
 NEGLIGIBLE_SHARE = 2.0**-20
 # the product of three weights is still a normal number
 SMALLEST_WEIGHT = 2.0**-340
+# weights raised to the smallest are nine digits below
+TOLD_APART = 2.0**-310
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +181,7 @@ def read_sample(
     if wide:
         assert given is not None
         weight = wide_weights(given[kept])
+        _check_told_apart(group_sums(y_rank, weight, len(first)), distinct)
     return Sample(
         y_rank=y_rank,
         score_rank=dense_ranks(score)[0],
@@ -200,6 +203,17 @@ def _drowned(mass: FloatArray, n: int) -> bool:
     rest = [share[0], share[-1], total - share.max(), total - share[0] - share[-1]]
     needed = rest if len(mass) > 2 else rest[:3]
     return bool(min(needed) * n < NEGLIGIBLE_SHARE * total)
+
+
+def _check_told_apart(mass: FloatArray, distinct: int) -> None:
+    """Raise if all of the pairs or triples rest on weights that were raised to the smallest."""
+    heaviest = np.partition(mass, -distinct)[-distinct]
+    if heaviest < TOLD_APART:
+        raise DataError(
+            f"weights lie too far apart: all but {distinct - 1} of the values of y have less than "
+            f"{TOLD_APART:.0e} of the largest weight. "
+            "Give rows that should not count the weight 0, and bring the others closer together."
+        )
 
 
 def _way_out(found: int, needed: int) -> str:
