@@ -647,3 +647,10 @@ def test_estimator_passes_the_checks_of_scikit_learn() -> None:
 
     checked = check_estimator(crank.RankingAdditive(pairs=0), on_fail=None)
     assert {one["status"] for one in checked} <= {"passed", "skipped"}
+
+
+def test_a_missing_value_is_said_of_the_term_not_of_a_column_of_its_basis() -> None:
+    sample = crank.datasets.regression(200, p=5, random_state=0)
+    m = crank.additive(sample.frame, "y ~ x1 + x3", smoothing=0.001)
+    with pytest.raises(DataError, match=r"the term 's\(x3\)' is missing in 4 of 200 rows"):
+        m.predict(sample.frame.assign(x3=sample.frame["x3"].where(sample.frame.index > 3)))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes._axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
@@ -330,15 +331,32 @@ def test_calibration_draws_mean_quantiles_of_training_and_test(
     np.testing.assert_allclose(points[:, 1], expected)
 
 
+def test_intervals_of_calibration_take_students_t(
+    model: crank.TreeModel, split: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
+    few = split[1].groupby(model.predict(split[1], "leaf")).head(3)
+    bars = of(LineCollection, model.plot_calibration(few).collections[0]).get_segments()
+    position = (few["price"].rank() - 0.5) / len(few)
+    leaves = position.groupby(model.predict(few, "leaf"))
+    reach = 4.302653 * leaves.std() / np.sqrt(3)  # R: qt(.975, 2)
+    assert (leaves.size() == 3).sum() > 5
+    for k, bar in enumerate(bars):
+        if leaves.size().iloc[k] == 3:
+            half = (bar[1, 1] - bar[0, 1]) / 2
+            assert half == pytest.approx(reach.iloc[k], rel=1e-6)
+
+
 def test_labels_of_axes_are_whole(split: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     name = "price_of_the_stone_in_dollars_of_that_year"
     rows = split[0].iloc[:600].rename(columns={"price": name})
     m = crank.fit(rows, f"{name} ~ carat + cut", max_depth=3, prune=None)
+    additive = crank.additive(rows, f"{name} ~ s(carat, df=3):s(table, df=3) + cut", smoothing=0.1)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     for ax in (
         m.diagnose(rows).plot(), m.plot_profile(rows), m.plot_score("carat", rows, type="median"),
         m.plot_importance(), m.plot_leaves(rows), m.plot_calibration(rows), m.plot_iroc(rows),
+        additive.plot_importance(),
     ):  # fmt: skip
         canvas: Any = FigureCanvasAgg(of(Figure, ax.figure))
         canvas.draw()

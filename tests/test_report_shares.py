@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import crank
 from crank.report.plot_curves import roc
+from crank.report.plot_leaves import wilson
 from crank.report.shares import higher_shares
 from tests.narrowing import of, present
 
@@ -67,3 +69,33 @@ def test_the_iroc_curve_of_a_binary_response_is_its_roc_curve() -> None:
     assert np.trapezoid(true, false) == pytest.approx(auc, abs=1e-12)
     assert present(ax.get_legend()).get_texts()[0].get_text().endswith(f"(AUC {auc:.3f})")
     assert roc(np.array([1.0, 0.0]), np.array([2.0, 1.0]), None)[1].tolist() == [0.0, 1.0, 1.0]
+
+
+def test_none_and_all_are_said_as_such() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"x": rng.integers(0, 9, 500), "z": rng.normal(size=500)})
+    frame["y"] = (frame["x"] > 4) & (rng.random(500) < 0.7)
+    m = crank.fit(frame, "y ~ x + z", criterion="kendall", max_depth=5, prune=None)
+    leaf = m.predict(frame, "leaf")
+    found = present(higher_shares(m.tree))[list(m.tree.leaves)]
+    expected = frame["y"].groupby(leaf).mean().to_numpy()
+    assert ((found == 0.0) == (expected == 0.0)).all()
+    assert ((found == 1.0) == (expected == 1.0)).all()
+    drawn = [text.get_text() for text in m.plot(ax=Figure().subplots()).texts]
+    assert not any("<1%" in text or ">99%" in text for text in drawn)
+
+
+def test_calibration_of_shares_has_whole_points_and_wilsons_intervals() -> None:
+    frame = sample(0.3)
+    m = crank.fit(frame, "y ~ x + z", max_depth=3, prune=None)
+    ax = m.plot_calibration(frame, ax=Figure().subplots())
+    for low, high in (ax.get_xlim(), ax.get_ylim()):  # a share of none or all is drawn whole
+        assert low < 0.0
+        assert high > 1.0
+    leaf = m.predict(frame, "leaf")
+    of_leaf = (frame["y"] == 7.0).groupby(leaf)
+    bounds = wilson(of_leaf.mean().to_numpy(), np.bincount(leaf))
+    bars = np.array([bar[:, 1] for bar in of(LineCollection, ax.collections[0]).get_segments()])
+    np.testing.assert_allclose(bars, np.stack(bounds, axis=1), atol=1e-9)
+    assert (bars[:, 1] - bars[:, 0] > 0.01).all()
+    assert ax.get_ylabel() == "share with higher y, these data"

@@ -147,8 +147,10 @@ def refuse_missing(X: FloatArray, design: DesignSpec, made_by: str) -> None:
     missing = np.isnan(X)
     if missing.any():
         column = int(np.flatnonzero(missing.any(axis=0))[0])
+        name, term = design.names[column], design.terms[column]
+        which = f"column {name!r}" if name == term else f"the term {term!r}"
         raise DataError(
-            f"column {design.names[column]!r} is missing in {int(missing[:, column].sum())} of "
+            f"{which} is missing in {int(missing[:, column].sum())} of "
             f"{len(X)} rows, and {made_by} takes no missing values. Drop those rows, "
             "fill them, or use a learner that takes them (see crank.learners())."
         )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crank.checks import check_alpha
+from crank.metrics.student import quantile
 from crank.ranks import rank
 from crank.records.forest import ForestRecord
-from crank.report.plot_leaves import known_responses
+from crank.report.plot_leaves import known_responses, wilson
 from crank.report.plot_style import MUTED, axes, folded, leaf_colours, shortened, unframed
 from crank.report.shares import higher_shares
 
@@ -40,7 +40,8 @@ def plot_calibration(
     rise from left to right. A tree says the positions of training, which are optimistic, so points
     lie a little nearer to the middle than the diagonal. A forest says the mean vote; its rows are
     drawn in tenths of their scores. Votes are means, nearer to the middle than the rows themselves,
-    so points may lie on the outer side of the diagonal.
+    so points may lie on the outer side of the diagonal. Intervals are Student's; those of shares,
+    Wilson's.
 
     Parameters
     ----------
@@ -77,11 +78,12 @@ def plot_calibration(
     ax = axes(ax, (5.0, 4.8))
     ax.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (4, 3)), zorder=1)
     x, mean = found.said[met], found.mean[met]
-    ax.errorbar(x, mean, yerr=found.reach[met], fmt="none", ecolor="#5c5c5c", elinewidth=0.9)
+    reach = np.abs(np.stack((mean - found.low[met], found.high[met] - mean)))
+    ax.errorbar(x, mean, yerr=reach, fmt="none", ecolor="#5c5c5c", elinewidth=0.9)
     colours = np.array(leaf_colours(len(found.said)))[met]
     size = 24 + 160 * found.count[met] / found.count.sum()
     ax.scatter(x, mean, s=size, c=colours, edgecolors="#5c5c5c", zorder=3)
-    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     ax.set(xlabel=folded(labels[0], 48), ylabel=folded(labels[1], 48))
     unframed(ax)
     return ax
@@ -93,7 +95,8 @@ class _Groups:
 
     said: NDArray[np.float64]
     mean: NDArray[np.float64]
-    reach: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
     count: NDArray[np.intp]
 
 
@@ -101,13 +104,16 @@ def _leaves(
     model: TreeRecord, y: NDArray[np.float64], leaf: NDArray[np.intp], alpha: float, name: str
 ) -> tuple[_Groups, str]:
     trained = np.array([model.tree.nodes[i].quantile for i in model.tree.leaves])
-    mean, reach, count = positions_by_group(y, leaf, len(trained), alpha)
     shares, values = higher_shares(model.tree), np.unique(y)
-    if shares is not None and len(values) == 2:  # positions of two values are half of all apart
+    if shares is not None and len(values) == 2:
+        count = np.bincount(leaf, minlength=len(trained))
+        mean = np.bincount(leaf, y == values[1], len(trained)) / np.maximum(count, 1)
+        low, high = wilson(mean, np.maximum(count, 1), alpha)
         trained = shares[list(model.tree.leaves)]
-        mean, reach = 2.0 * mean - 1.0 + np.mean(y == values[1]), 2.0 * reach
-        return _Groups(trained, mean, reach, count), f"share with higher {name} in the leaf"
-    return _Groups(trained, mean, reach, count), f"mean quantile of {name} in the leaf"
+        return _Groups(trained, mean, low, high, count), f"share with higher {name}"
+    mean, reach, count = positions_by_group(y, leaf, len(trained), alpha)
+    found = _Groups(trained, mean, mean - reach, mean + reach, count)
+    return found, f"mean quantile of {name} in the leaf"
 
 
 def _tenths(y: NDArray[np.float64], vote: NDArray[np.float64], alpha: float) -> _Groups:
@@ -117,7 +123,7 @@ def _tenths(y: NDArray[np.float64], vote: NDArray[np.float64], alpha: float) -> 
     group[place.row] = np.minimum((place.quantile * GROUPS).astype(np.intp), GROUPS - 1)
     mean, reach, count = positions_by_group(y, group, GROUPS, alpha)
     said = np.bincount(group, vote, GROUPS) / np.maximum(count, 1)
-    return _Groups(said, mean, reach, count)
+    return _Groups(said, mean, mean - reach, mean + reach, count)
 
 
 def positions_by_group(
@@ -131,5 +137,7 @@ def positions_by_group(
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.bincount(leaf, position, minlength=len(count)) / count
         squares = np.bincount(leaf, (position - mean[leaf]) ** 2, minlength=len(count))
-        reach = NormalDist().inv_cdf(1.0 - alpha / 2.0) * np.sqrt(squares / (count - 1) / count)
+        error = np.sqrt(squares / (count - 1) / count)
+    sizes, which = np.unique(np.maximum(count, 2), return_inverse=True)
+    reach = np.array([quantile(1.0 - alpha / 2.0, n - 1) for n in sizes.tolist()])[which] * error
     return mean, np.where(count > 1, reach, 0.0), count

@@ -110,16 +110,16 @@ def _draw_shares(ax: Axes, groups: list[NDArray[np.bool_]]) -> None:
 
 
 def wilson(
-    share: NDArray[np.float64], count: NDArray[np.intp]
+    share: NDArray[np.float64], count: NDArray[np.intp], alpha: float = 0.05
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bounds of the 95% interval of a share of so many rows (Wilson 1927).
+    """Bounds of the interval of a share of so many rows (Wilson 1927).
 
     Examples
     --------
     >>> [round(float(bound[0]), 3) for bound in wilson(np.array([0.1]), np.array([20]))]
     [0.028, 0.301]
     """
-    z = NormalDist().inv_cdf(0.975)
+    z = NormalDist().inv_cdf(1.0 - alpha / 2.0)
     spread = z * np.sqrt(share * (1.0 - share) / count + z**2 / (4.0 * count**2))
     middle, size = share + z**2 / (2.0 * count), 1.0 + z**2 / count
     return (middle - spread) / size, (middle + spread) / size

@@ -38,6 +38,10 @@ PLACE = "place of the score among those of the data, 0 to 1"
 """What "quantile" means of a model that has none of its own."""
 
 
+LONG_NAME = 14
+"""Characters of a term's name from which the axis of importances is a short one."""
+
+
 def plot_importance(
     model: ModelRecord,
     *,
@@ -89,7 +93,10 @@ def plot_importance(
             0.5, 0.5, "no column adds anything", ha="center", color=MUTED, transform=ax.transAxes
         )
     ax.set_xlim(1.25 * min([0.0, *values]), 1.12 * max(values, default=1.0))
-    ax.set_xlabel(f"part of {report.achieved(model, metric)} = {sum(values):.3f}, training rows")
+    label = f"part of {report.achieved(model, metric)} = {sum(values):.3f}, training rows"
+    # long names push the axis to the right: centred below it, the label would leave the picture
+    shifted = max(map(len, names), default=0) > LONG_NAME
+    ax.set_xlabel(folded(label, 60), loc="right" if shifted else "center", ma="center")
     ax.tick_params(axis="y", length=0)
     unframed(ax)
     return ax

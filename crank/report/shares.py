@@ -9,7 +9,7 @@ from crank.growing.tree import Tree
 from crank.metrics.figures import IAUC, KENDALL
 
 SLACK = 1e-9
-"""Rounding of a share."""
+"""Rounding of a share; nearer to none or all it is none or all."""
 
 
 def higher_shares(tree: Tree) -> NDArray[np.float64] | None:
@@ -42,7 +42,8 @@ def higher_shares(tree: Tree) -> NDArray[np.float64] | None:
         found = few
     else:
         return None
-    return np.asarray(np.clip(found, 0.0, 1.0))
+    found[found < SLACK], found[found > 1.0 - SLACK] = 0.0, 1.0
+    return np.asarray(found)
 
 
 def _possible(share: NDArray[np.float64]) -> bool:
