@@ -70,7 +70,7 @@ class Cost:
 
     def __str__(self) -> str:
         return (
-            f"{self.wall:6.1f} s, {self.cpu:6.1f} CPU-s (workers {self.workers:.1f}), "
+            f"{self.wall:6.2f} s, {self.cpu:6.2f} CPU-s (workers {self.workers:.1f}), "
             f"peak client {self.client_peak:.0f} MB, worker {self.worker_peak:.0f} MB"
         )
 
@@ -186,7 +186,10 @@ FITS: dict[str, Callable[[Any, Any], None]] = {
 
 
 def race(client: Any, frame: Any, rounds: int, names: Sequence[str]) -> None:
-    """Fit in turn, and print medians and their ratios to crank's."""
+    """Fit in turn, and print medians; and of crank's share of each peer's cost in the same round.
+
+    Other work on the machine slows down neighbouring fits alike, so shares vary less than times.
+    """
     found: dict[str, list[Cost]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in names:
@@ -195,17 +198,21 @@ def race(client: Any, frame: Any, rounds: int, names: Sequence[str]) -> None:
                 print(f"  {name:9s} {found[name][-1]}", flush=True)
             except Exception as error:
                 print(f"  {name}: not measured ({type(error).__name__}: {str(error)[:100]})")
-    middle = {
-        name: (median(c.wall for c in costs), median(c.cpu for c in costs))
-        for name, costs in found.items()
-        if costs
-    }
-    for name, (wall, cpu) in middle.items():
-        first = middle["crank"]
-        print(
-            f"  median of {len(found[name])}: {name:9s} {wall:.1f} s, {cpu:.1f} CPU-s; crank takes "
-            f"{first[0] / wall:.2f} of its time, {first[1] / cpu:.2f} of its CPU"
-        )
+    for name, costs in found.items():
+        if not costs:
+            continue
+        wall, cpu = median(c.wall for c in costs), median(c.cpu for c in costs)
+        print(f"  median of {len(costs)}: {name:9s} {wall:.2f} s, {cpu:.2f} CPU-s", end="")
+        if name != "crank" and len(costs) == len(found["crank"]):
+            pairs = list(zip(found["crank"], costs, strict=True))
+            walls = sorted(own.wall / peer.wall for own, peer in pairs)
+            cpus = median(own.cpu / peer.cpu for own, peer in pairs)
+            print(
+                f"; crank takes {median(walls):.2f} of its time ({walls[0]:.2f} to "
+                f"{walls[-1]:.2f}), {cpus:.2f} of its CPU",
+                end="",
+            )
+        print(flush=True)
 
 
 def layers(client: Any, frame: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from crank.datafiles.parts import parts_of, read_parts
 from crank.models.tree import TreeModel
 
 pytest.importorskip("dask")
+pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 
@@ -54,6 +57,38 @@ def test_fit_reads_a_pattern_or_a_folder(folder: Path, capsys: pytest.CaptureFix
     sampled = ["--engine", "dask", "--model", "linear", "--sample", "100", "--quiet"]
     assert main(["fit", "data", "y ~ x", "-o", "l.json", *sampled]) == 0
     assert crank.load("l.json").training.n == 100
+
+
+def test_columns_hold_what_they_hold_in_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    rng = np.random.default_rng(0)
+    number, n = rng.integers(0, 90, 200), 200
+    columns = {
+        "y": number / 30 + rng.normal(size=n),
+        "day": pa.array([date(2020, 1, 1) + timedelta(days=int(k)) for k in number]),
+        "price": pa.array([Decimal(int(k)) / 4 for k in number], pa.decimal128(10, 2)),
+        "ok": [None if k < 9 else bool(k > 50) for k in number],
+        "count": [None if k < 9 else int(k) for k in number],
+        "g": [None if k < 9 else "abc"[k % 3] for k in number],
+        "d": pa.array(["abc"[k % 3] for k in number]).dictionary_encode(),
+        "t": pa.array([datetime(2020, 1, 1, int(k) % 24) for k in number], pa.timestamp("us")),
+    }
+    table = pa.table(columns)
+    pq.write_table(table, "whole.parquet")
+    for k in range(2):
+        pq.write_table(table.slice(100 * k, 100), f"data/{k}.parquet")
+    formula = "y ~ " + " + ".join([*columns][1:])
+    command = ["fit", "--prune", "none", "--max-depth", "4", "--quiet", "-o"]
+    assert main([*command, "one.json", "whole.parquet", formula]) == 0
+    assert main([*command, "parts.json", "data", formula, "--engine", "dask"]) == 0
+    one, parts = crank.load("one.json"), crank.load("parts.json")
+    assert parts.variables == one.variables
+    assert isinstance(one, TreeModel)
+    assert isinstance(parts, TreeModel)
+    assert parts.rules() == one.rules()
 
 
 def test_scores_of_a_folder_keep_files_and_order(

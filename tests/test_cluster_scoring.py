@@ -70,7 +70,15 @@ def test_evaluation_equals_the_local_one(
     pairs = ["kendall", "iauc"]
     np.testing.assert_allclose(here.se[pairs], local.se[pairs], rtol=1e-4)
     np.testing.assert_allclose(here.ci_low[pairs], local.ci_low[pairs], rtol=1e-4)
-    np.testing.assert_allclose(here.se, local.se, rtol=0.05)
+    np.testing.assert_allclose(here.se, local.se, rtol=1e-6)
+
+
+def test_standard_errors_do_not_depend_on_how_rows_are_counted(frame: pd.DataFrame) -> None:
+    few = frame.assign(x=frame.x.round(), y=frame.y.round())
+    model = crank.fit(few, "y ~ x + g", max_depth=2, prune=None)
+    local = model.evaluate(few)
+    here = model.evaluate(dd.from_pandas(few, npartitions=3))
+    np.testing.assert_allclose(here, local, rtol=1e-9)
 
 
 def test_many_scores_are_put_into_classes(

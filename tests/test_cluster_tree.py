@@ -270,6 +270,20 @@ def test_odd_partitions_are_fitted_or_refused() -> None:
         crank.fit(parts(), "y ~ z")
 
 
+@pytest.mark.parametrize("nothing", [None, np.nan])
+def test_conditions_on_columns_that_hold_nothing_in_a_partition(nothing: Any) -> None:
+    frame = sample(300, 12).assign(ok=lambda rows: rows.z > -1.0)
+    pieces = [frame.iloc[:0], frame.iloc[:150].assign(h=nothing, ok=nothing), frame.iloc[150:]]
+    parts = dd.from_map(lambda k: pieces[k], list(range(3)), meta=frame.iloc[:0])
+    frame = pd.concat(pieces)
+    for condition in ("h != 'L3' | x < 20", "ok | z > 0", "!ok | h %in% c('L1', 'L2') | x > 3"):
+        options: dict[str, Any] = {"prune": None, "max_depth": 3, "subset": condition}
+        local = crank.fit(frame, "y ~ x + z", **options)
+        here = crank.fit(parts, "y ~ x + z", **options)
+        assert here.training.n == local.training.n
+        assert_same_tree(here.tree, local.tree)
+
+
 def test_ordered_levels_that_differ_are_refused() -> None:
     frame = sample(100, 11)
     kinds = [pd.CategoricalDtype(["a", "b"], True), pd.CategoricalDtype(["b", "a"], True)]

@@ -72,7 +72,7 @@ def read_rows(frame: Any, asked: Asked) -> Rows:
     table = Table.read(frame)
     weight = read_weights(asked.weights, table)
     if asked.subset is not None:
-        kept = read_subset(asked.subset, table)
+        kept = read_subset(asked.subset, table, part=True)
         table = table.rows(kept)
         weight = None if weight is None else weight[kept]
     seen = table.n_rows

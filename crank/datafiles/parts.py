@@ -77,7 +77,30 @@ def read_part(part: Part, columns: Sequence[str] | None = None, empty: bool = Fa
     groups = [] if empty else list(range(part.first, part.past))
     names = None if columns is None else list(columns)
     with readable(part.path), _parquet().ParquetFile(part.path) as file:
-        return file.read_row_groups(groups, columns=names).to_pandas()
+        return file.read_row_groups(groups, columns=names).to_pandas(types_mapper=column_type)
+
+
+def column_type(stored: Any) -> Any:
+    """Choose pandas' type for one of Arrow's; None for its own choice.
+
+    What pandas would keep as Python objects, such as dates and numbers with decimals, would become
+    text: Dask takes all objects for text.
+    """
+    import pandas as pd
+
+    types = import_module("pyarrow.types")
+    if types.is_boolean(stored):
+        return pd.BooleanDtype()
+    own = (
+        types.is_integer,
+        types.is_floating,
+        types.is_timestamp,
+        types.is_string,
+        types.is_large_string,
+        types.is_dictionary,
+        types.is_null,
+    )
+    return None if any(test(stored) for test in own) else pd.ArrowDtype(stored)
 
 
 def _parquet() -> Any:

@@ -15,11 +15,16 @@ from crank.formula.compile import RawFactor, compile_factor
 from crank.formula.scaling import kinds_of, learn_steps
 from crank.formula.syntax import read_expression
 from crank.formula.tokens import shortened
+from crank.frames.columns import Kind
 from crank.frames.table import Table
 
 
 def read_subset(
-    condition: str, table: Table, *, context: Mapping[str, Callable[..., Any]] | None = None
+    condition: str,
+    table: Table,
+    *,
+    context: Mapping[str, Callable[..., Any]] | None = None,
+    part: bool = False,
 ) -> NDArray[np.bool_]:
     """Mark the rows for which a condition is true; a missing value counts as false, as in R.
 
@@ -30,6 +35,8 @@ def read_subset(
     table : Table
     context : mapping, optional
         Functions that the condition may call besides the formula's own.
+    part : bool
+        Whether there are other rows: a column that holds nothing here may hold text there.
 
     Examples
     --------
@@ -38,6 +45,8 @@ def read_subset(
     array([ True, False, False])
     """
     factor = _compiled(condition, table.names, context)
+    if part:
+        table = _supposed(factor, table)
     reader = Reader(table, factor.functions)
     steps = learn_steps(factor, reader) if factor.form == "expression" else ()
     if not steps or check(steps, kinds_of(steps, reader), condition) != "boolean":
@@ -48,6 +57,16 @@ def read_subset(
     value = evaluate(steps, reader)
     chosen = np.broadcast_to(value.values.astype(np.bool_), (table.n_rows,))
     return chosen.copy() if value.missing is None else chosen & ~value.missing
+
+
+def _supposed(factor: RawFactor, table: Table) -> Table:
+    """Let columns without a value hold what the condition needs: booleans count as numbers too."""
+    texts = {step.given[0] for step in factor.steps if step.op == "among"}
+    kinds: dict[str, Kind] = {}
+    for name in factor.variables:
+        if table.kind(name) == "number" and table.missing(name).all():
+            kinds[name] = "category" if name in texts else "boolean"
+    return table.supposing(kinds)
 
 
 def columns_of_condition(condition: str, names: Collection[str]) -> tuple[str, ...]:

@@ -293,6 +293,12 @@ class Table:
         base = np.arange(self.n_rows) if self._index is None else self._index
         return Table(self.names, index.size, self._read, self._dtype, base[index])
 
+    def supposing(self, kinds: Mapping[str, Kind]) -> Table:
+        """Take columns to hold these kinds, where they hold nothing that says what they are."""
+        found = Table(self.names, self.n_rows, self._read, self._dtype, self._index)
+        found._kinds = {**self._kinds, **kinds}
+        return found
+
     def position(self, row: int) -> int:
         """Return the number of a row in the data frame that the table was read from."""
         return row if self._index is None else int(self._index[row])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -211,6 +211,8 @@ def figure_concordance(
     check_alpha(alpha)
     if sample is None:
         sample = figure.read(y, s, weights)
+    if copies is not None:
+        sample = replace(sample, copies=copies)
     estimate, influences = figure.influences(sample)
     if copies is not None:
         known = figure_evidence(figure, sample.weight, sample.mass, copies)

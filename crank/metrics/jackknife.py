@@ -111,10 +111,14 @@ def _uniform_pull(sample: Sample, auc: FloatArray, mean: float) -> _Pull:
     each = np.divide(sample.mass, pairs, out=np.zeros_like(pairs), where=usable)
     rows = np.argsort(sample.y_rank, kind="stable")
     weight, rank = sample.weight[rows], sample.y_rank[rows]
+    alike = np.zeros(len(weight))  # pairs of rows that are counted as one
+    if sample.copies is not None:
+        copies = sample.copies[rows]
+        alike = weight**2 * (copies - 1.0) / (2.0 * copies)
     factors, expected = [], []
     for mass, crossed in (
-        (sample.below, before(group_sums(rank, weight * before(weight), len(pairs)))),
-        (sample.above, after(group_sums(rank, weight * after(weight), len(pairs)))),
+        (sample.below, before(group_sums(rank, weight * before(weight) + alike, len(pairs)))),
+        (sample.above, after(group_sums(rank, weight * after(weight) + alike, len(pairs)))),
     ):
         # 1 − 1/k for Kish's k = (Σ w)² / Σ w², without a difference
         rest = np.divide(2.0 * crossed, mass**2, out=np.zeros_like(mass), where=mass > 0.0)

@@ -50,6 +50,8 @@ class Sample:
         Rows in the input, those of weight 0 included.
     wide : bool
         Whether weights lie so far apart that sums must do without differences.
+    copies : ndarray of float64, shape (n,), optional
+        Rows of equal weight that each row stands for; ``weight`` is that of all of them then.
     """
 
     y_rank: IntArray
@@ -59,6 +61,7 @@ class Sample:
     kept: IntArray
     n_given: int
     wide: bool = False
+    copies: FloatArray | None = None
 
     @property
     def n(self) -> int:
