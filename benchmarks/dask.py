@@ -104,9 +104,9 @@ class Watched:
         self.own = {name: getattr(Cluster, name) for name in ("sum_later", "sum_twice", "share")}
 
     def __enter__(self) -> Watched:
-        def sum_later(cluster: Any, work: Any, *arguments: Any) -> Any:
+        def sum_later(cluster: Any, work: Any, *arguments: Any, **named: Any) -> Any:
             begun = time.perf_counter()
-            wait = self.own["sum_later"](cluster, work, *arguments)
+            wait = self.own["sum_later"](cluster, work, *arguments, **named)
 
             def waited() -> Any:
                 found = wait()

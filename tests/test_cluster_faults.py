@@ -139,11 +139,34 @@ def test_a_command_fits_on_a_scheduler_by_its_address(
         part(k).to_parquet(tmp_path / "data" / f"{k}.parquet")
     command = ["fit", "data", FORMULA, "--engine", "dask", "--prune", "none", "--quiet"]
     command += ["--max-depth", "2", "-o", "m.json"]
-    assert main([*command, "--scheduler", client.scheduler.address]) == 0
+    with monkeypatch.context() as patch:  # as in a process where no other client is active
+        patch.setattr("distributed.client._get_global_client", lambda: None)
+        assert main([*command, "--scheduler", client.scheduler.address]) == 0
     whole = pd.concat([part(k) for k in range(3)])
     with dask.config.set(scheduler="sync"):
         local = crank.fit(dd.from_pandas(whole, npartitions=2), FORMULA, prune=None, max_depth=2)
     assert ranker(crank.load("m.json")) == ranker(local)
+
+
+def test_a_sample_is_drawn_where_the_data_is(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gather, at = Cluster.gather, []
+
+    def watched(self: Cluster, *given: Any, **named: Any) -> list[Any]:
+        own = self._client()
+        at.append(None if own is None else own.scheduler.address)
+        return gather(self, *given, **named)
+
+    monkeypatch.setattr(Cluster, "gather", watched)
+    monkeypatch.setattr("distributed.client._get_global_client", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    part(0).to_parquet("0.parquet")
+    command = ["fit", "*.parquet", FORMULA, "--engine", "dask", "--sample", "100", "--quiet"]
+    command += ["--model", "additive", "-o", "m.json", "--scheduler", client.scheduler.address]
+    assert main(command) == 0
+    crank.linear(frame(), FORMULA, sample=100, client=client)
+    assert at == [client.scheduler.address] * 2
 
 
 COMMAND = """
@@ -229,7 +252,7 @@ def test_an_interrupt_ends_the_tasks(
 ) -> None:
     begin = Cluster.sum_twice
 
-    def stop(*_: Any) -> Any:
+    def stop(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
     def interrupted(self: Cluster, *given: Any) -> Any:

@@ -133,6 +133,20 @@ def test_a_file_that_cannot_be_scored_is_named_and_nothing_half_is_left(
     assert not (folder / "n.json").exists()
 
 
+def test_a_file_of_damaged_pages_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fit = ["fit", "data", "y ~ x", "--engine", "dask", "--quiet", "-o"]
+    assert main([*fit, "m.json"]) == 0
+    path = folder / "data" / "1.parquet"
+    written = path.read_bytes()
+    path.write_bytes(written[:30] + bytes(400) + written[430:])  # the footer is whole
+    score = ["score", "m.json", "data", "--engine", "dask", "-o"]
+    for command in ([*fit, "n.json"], [*score, "out"], ["score", "m.json", str(path)]):
+        assert main(command) == 1
+        error = capsys.readouterr().err
+        assert "1.parquet' cannot be read as Parquet: " in error
+    assert not (folder / "n.json").exists()
+
+
 def test_files_are_parted_at_row_groups(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crank.datafiles.parts.PART_ROWS", 60)
     assert [part[1:] for part in parts_of("data/0.parquet")] == [(0, 2), (2, 3)]

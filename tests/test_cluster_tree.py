@@ -256,7 +256,10 @@ def test_odd_partitions_are_fitted_or_refused() -> None:
     local = crank.fit(whole, "y ~ x + g", prune=None, max_depth=3)
     assert_same_tree(crank.fit(parts(), "y ~ x + g", prune=None, max_depth=3).tree, local.tree)
     pieces[2]["x"] = "text"
-    with pytest.raises(DataError, match=r"'x' holds category .* in one partition and number"):
+    message = (
+        r"'x' holds number \(float32\) in partition 1 of 4 .* and category .* in partition 2 of"
+    )
+    with pytest.raises(DataError, match=message):
         crank.fit(parts(), "y ~ x + g")
     pieces[1]["x"] = pieces[2]["x"] = np.nan
     here = crank.fit(parts(), "y ~ x + z", prune=None, max_depth=2)
@@ -290,7 +293,7 @@ def test_ordered_levels_that_differ_are_refused() -> None:
     frame["g"] = frame.g.where(frame.g.isin(["a", "b"]))
     pieces = [frame.assign(g=frame.g.astype(kind)) for kind in kinds]
     parts = dd.from_map(lambda k: pieces[k], [0, 1], meta=pieces[0].iloc[:0])
-    with pytest.raises(DataError, match="ordered levels of column 'g' differ"):
+    with pytest.raises(DataError, match=r"'g' differ: a, b in partition 0 of 2 .* b, a in"):
         crank.fit(parts, "y ~ g")
     pieces[1] = pieces[0]
     model = crank.fit(parts, "y ~ g + x", prune=None, max_depth=2)

@@ -14,7 +14,7 @@ from crank.fitting.columns import check_columns
 from crank.fitting.linear import training_figures
 from crank.fitting.penalty import fit_judged
 from crank.formula import has_smooths, learn_design, learn_response
-from crank.frames.partitioned import is_dask, only_for_dask
+from crank.frames.partitioned import is_dask
 from crank.models.linear import LinearModel
 from crank.rankers.additive import AdditiveOptions
 from crank.rankers.directions import signs_of
@@ -144,8 +144,7 @@ def linear(
     )
     whole = is_dask(data) and sample is None
     if not whole:
-        only_for_dask(data, client, None)
-        data = in_process(data, sample, random_state, "crank.linear")
+        data = in_process(data, sample, random_state, "crank.linear", client)
     asked = {
         "sample": sample,
         "link": link,

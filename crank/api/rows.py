@@ -156,7 +156,7 @@ def training_rows(
     return TrainingRows(parsed, table, w, number, dropped, gaps)
 
 
-def in_process(data: Any, sample: int | None, seed: int, function: str) -> Any:
+def in_process(data: Any, sample: int | None, seed: int, function: str, client: Any = None) -> Any:
     """Return data as it is, or a sample of a Dask data frame, which these fits do not take whole.
 
     Parameters
@@ -167,8 +167,10 @@ def in_process(data: Any, sample: int | None, seed: int, function: str) -> Any:
     seed : int
     function : str
         What is called, for the message.
+    client : distributed.Client, optional
+        Of a Dask data frame.
     """
-    only_for_dask(data, None, sample)
+    only_for_dask(data, client, sample)
     if not is_dask(data):
         return data
     if sample is None:
@@ -178,7 +180,7 @@ def in_process(data: Any, sample: int | None, seed: int, function: str) -> Any:
         )
     from crank.api.cluster import in_memory
 
-    return in_memory(data, sample, [str(name) for name in data.columns], None, seed)
+    return in_memory(data, sample, [str(name) for name in data.columns], client, seed)
 
 
 def _missing_predictors(

@@ -51,7 +51,7 @@ def dask_client(address: str | None) -> Iterator[Any]:
         raise ClusterError(
             f"there is no Dask scheduler at {address!r} ({error}). Start one with: dask scheduler"
         ) from None
-    with client:
+    with client, client.as_current():  # samples are drawn there too
         try:
             yield client
         except KeyboardInterrupt:

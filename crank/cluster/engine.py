@@ -65,13 +65,17 @@ class Cluster:
         """Return what the work gives for each partition; see `keep` for ``each``."""
         return list(self._run(self._tasks(work, arguments, each)))
 
-    def sum(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Add up what the work gives for each partition; results know ``+``."""
-        return self.sum_later(work, *arguments)()
+    def sum(
+        self, work: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+    ) -> Any:
+        """Add up what the work gives for each partition; results know ``+``, see `keep`."""
+        return self.sum_later(work, *arguments, each=each)()
 
-    def sum_later(self, work: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+    def sum_later(
+        self, work: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None
+    ) -> Callable[[], Any]:
         """Begin such a sum, and return a function that waits for it."""
-        wait = self._begin([_total(self._tasks(work, arguments))])
+        wait = self._begin([_total(self._tasks(work, arguments, each))])
         return lambda: wait()[0]
 
     def sum_twice(
@@ -190,10 +194,10 @@ class Cluster:
 
         told = dask.config.get("scheduler", None)
         if self.client is None and "distributed" in sys.modules and told in ACTIVE:
-            from distributed import default_client
+            from distributed import Client
 
             with suppress(ValueError):
-                return default_client()
+                return Client.current()
         return self.client
 
     def _memory(self) -> float:
@@ -266,7 +270,8 @@ class Cluster:
             from distributed import as_completed
 
             with self._clear():
-                for _ in as_completed(futures):  # interrupted, `gather` would wait on by itself
+                # interrupted, `gather` would wait on by itself
+                for _ in as_completed(futures, loop=client.loop):
                     pass
                 found = tuple(client.gather(futures))
             self.kept[:] = [one for one in self.kept if not any(one is own for own in futures)]
@@ -303,9 +308,9 @@ class Cluster:
                 task.compute() if self.client is None else self.client.compute(task, sync=True)
             except Exception as found:
                 if cluster_failure(found) is None:
+                    what = f"{type(found).__name__}: {found}".rstrip(".")
                     raise DataError(
-                        f"{where} cannot be read: {type(found).__name__}: {found}. Repair it, or "
-                        "leave it out."
+                        f"{where} cannot be read: {what}. Repair it, or leave it out."
                     ) from error
 
 

@@ -44,7 +44,7 @@ class Learned:
 
 def learn_formula(cluster: Cluster, asked: Asked, *, native: bool) -> Learned:
     """Survey all partitions, then learn both sides of the formula."""
-    found: Survey = cluster.sum(survey, asked)
+    found: Survey = cluster.sum(survey, asked, each=cluster.where)
     found.check(asked)
     table = found.stand_in()
     reader = ClusterReader(table, cluster, asked)
@@ -79,7 +79,7 @@ def guessed(asked: Asked, meta: Any, *, native: bool) -> Learned | None:
     """
     if asked.weights is not None or asked.levels_of:
         return None
-    empty = survey(meta, replace(asked, subset=None))
+    empty = survey(meta, "", replace(asked, subset=None))
     types = {str(name): dtype for name, dtype in meta.dtypes.items()}
     kinds: dict[str, ColumnSeen] = {}
     for name in asked.variables:

@@ -123,6 +123,8 @@ class ColumnSeen:
     declared : tuple or None
         Levels in the order that the column declares.
     ordered : bool
+    where : str
+        The first partition that holds something in it.
     """
 
     kind: Kind | None
@@ -130,6 +132,7 @@ class ColumnSeen:
     levels: frozenset[LevelValue] = frozenset()
     declared: tuple[LevelValue, ...] | None = None
     ordered: bool = False
+    where: str = ""
 
     def joined(self, other: ColumnSeen, name: str) -> ColumnSeen:
         """Say what two partitions hold together, or refuse what does not go together."""
@@ -137,10 +140,10 @@ class ColumnSeen:
         if kinds == {"number", "boolean"}:
             kinds = {"number"}
         if len(kinds) > 1:
-            one, two = sorted(f"{c.kind} ({c.dtype})" for c in (self, other))
+            one, two = (f"{c.kind} ({c.dtype}) in {c.where}" for c in (self, other))
             raise DataError(
-                f"column {name!r} holds {one} in one partition and {two} in another. Convert it "
-                f"to one type before fitting: frame[{name!r}].astype(...)."
+                f"column {name!r} holds {one} and {two}. Convert it to one type before fitting: "
+                f"frame[{name!r}].astype(...)."
             )
         levels = self.levels | other.levels
         if len(levels) > MOST_LEVELS:
@@ -152,17 +155,19 @@ class ColumnSeen:
         if self.kind is None or other.kind is None:
             declared = self.declared or other.declared
         if declared is None and (self.ordered or other.ordered):
+            one, two = (f"{listed(c.declared or ())} in {c.where}" for c in (self, other))
             raise DataError(
-                f"the ordered levels of column {name!r} differ between partitions: "
-                f"{listed(self.declared or ())}; {listed(other.declared or ())}. Give all "
-                "partitions the same levels: frame.categorize()."
+                f"the ordered levels of column {name!r} differ: {one}; {two}. Give all partitions "
+                "the same levels: frame.categorize()."
             )
+        known = self if self.kind is not None else other
         return ColumnSeen(
             next(iter(kinds), None),
-            self.dtype if self.kind is not None else other.dtype,
+            known.dtype,
             levels,
             declared,
             self.ordered or other.ordered,
+            known.where,
         )
 
     def stand_in(self, n: int) -> Any:
@@ -239,12 +244,12 @@ class Survey:
         return Table(tuple(made), n, lambda name: made[name], lambda name: self.columns[name].dtype)
 
 
-def survey(frame: Any, asked: Asked) -> Survey:
+def survey(frame: Any, where: str, asked: Asked) -> Survey:
     """Look at one partition."""
-    return survey_of(read_rows(frame, asked), asked)
+    return survey_of(read_rows(frame, asked), where, asked)
 
 
-def survey_of(rows: Rows, asked: Asked) -> Survey:
+def survey_of(rows: Rows, where: str, asked: Asked) -> Survey:
     """Say what the rows of one partition hold."""
     weight = None
     if rows.weight is not None:
@@ -258,8 +263,11 @@ def survey_of(rows: Rows, asked: Asked) -> Survey:
         rows.missing,
         rows.absent,
         {
-            name: _column_seen(
-                rows.table, name, name in asked.levels_of, whole=rows.missing.get(name) == 0
+            name: replace(
+                _column_seen(
+                    rows.table, name, name in asked.levels_of, whole=rows.missing.get(name) == 0
+                ),
+                where=where,
             )
             for name in asked.variables
         },

@@ -248,11 +248,11 @@ class Looked:
         return Looked(self.survey + other.survey, both)
 
 
-def look(frame: Any, columns: Columns) -> Looked:
+def look(frame: Any, where: str, columns: Columns) -> Looked:
     """Survey one partition and count it, if its columns are of the kinds that were guessed."""
     learned = columns.learned
     rows = read_rows(frame, learned.asked)
-    found = survey_of(rows, learned.asked)
+    found = survey_of(rows, where, learned.asked)
     guess = learned.survey.columns
     kinds = {None} if found.used == 0 else set()
     if any(column.kind not in {guess[k].kind, *kinds} for k, column in found.columns.items()):
@@ -268,7 +268,7 @@ def learn_all(cluster: Cluster, asked: Asked, meta: Any, *, native: bool) -> tup
     """
     guess = guessed(asked, meta, native=native)
     if guess is not None:
-        looked: Looked = cluster.sum(look, Columns(guess, None))
+        looked: Looked = cluster.sum(look, Columns(guess, None), each=cluster.where)
         looked.survey.check(asked)
         if looked.counted is not None:
             learned = replace(guess, survey=looked.survey)

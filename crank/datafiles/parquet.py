@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from crank.errors import DataError, MissingExtraError
+from crank.errors import CrankError, DataError, MissingExtraError
 from crank.frames.table import unknown_column
 
 
@@ -95,8 +95,12 @@ def readable(path: str | Path, what: str = "Parquet") -> Iterator[None]:
         raise FileNotFoundError(2, "No such file or directory", str(path))
     try:
         yield
+    except CrankError:
+        raise
     except Exception as cause:
-        if type(cause).__module__.partition(".")[0] not in ("pyarrow", "polars"):
+        own = type(cause).__module__.partition(".")[0] in ("pyarrow", "polars")
+        # Arrow's word for damaged pages is an OSError, which the system did not number
+        if not own and not (isinstance(cause, OSError) and cause.errno is None):
             raise
         text = str(cause).strip().partition("\n")[0]
         raise DataError(f"{str(path)!r} cannot be read as {what}: {text}") from cause
