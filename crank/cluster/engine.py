@@ -336,8 +336,8 @@ def cluster_failure(error: BaseException) -> ClusterError | None:
     gone = ("CommClosedError", "CancelledError", "FutureCancelledError", "FuturesCancelledError")
     if kind in gone or (module == "distributed" and isinstance(error, OSError | TimeoutError)):
         return ClusterError(
-            f"the connection to the cluster was lost ({kind}: {error}). Nothing was written. Start "
-            "the cluster again and repeat the call."
+            f"the connection to the cluster was lost ({kind}: {str(error).partition(chr(10))[0]}). "
+            "No file is half written. Start the cluster again and repeat the call."
         )
     return None
 
