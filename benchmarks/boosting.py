@@ -8,7 +8,8 @@ import lightgbm
 
 from benchmarks import samples
 from benchmarks.timing import Bar, race, readable
-from crank.fitting.lightgbm_engine import PRESETS, Engine
+from crank.fitting.lightgbm_engine import Engine
+from crank.fitting.lightgbm_settings import PRESETS
 from crank.rankers.booster import BoosterOptions
 from crank.ranks import rank
 

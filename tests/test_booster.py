@@ -140,13 +140,13 @@ def test_without_lightgbm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("loss", ["concordance", "rank"])
 def test_threads_change_nothing(loss: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from crank.fitting import lightgbm_engine
+    from crank.fitting import lightgbm_settings
 
     frame = sample()
     one = crank.boost(frame, FORMULA, loss=loss, max_rounds=10, cv=2)
     two = crank.boost(frame, FORMULA, loss=loss, max_rounds=10, cv=2, n_jobs=2)
     assert one.update(frame, n_jobs=2).to_json() == two.to_json()
-    monkeypatch.setattr(lightgbm_engine, "SIDE_BY_SIDE", 0)  # threads inside a booster
+    monkeypatch.setattr(lightgbm_settings, "SIDE_BY_SIDE", 0)  # threads inside a booster
     monkeypatch.setattr(rounds_module, "SIDE_BY_SIDE", 0)
     inside = crank.boost(frame, FORMULA, loss=loss, max_rounds=10, cv=2, n_jobs=2)
     assert np.array_equal(inside.ranker.nodes.value, one.ranker.nodes.value)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from crank.criteria import require_distinct
 from crank.fitting.lightgbm_engine import Engine, Training
+from crank.fitting.lightgbm_settings import as_options
 from crank.fitting.rounds import STEP, choose_rounds
 from crank.growing.matrix import FloatArray
 from crank.plugins.lightgbm_trees import read_trees
@@ -87,20 +88,21 @@ def fit_booster(
     """
     require_distinct(ranks)
     counts = tuple(levels or (0,) * X.shape[1])
-    engine = Engine(X, counts, options, monotone, interaction)
-    if options.rounds is not None:
-        grown = train(engine, ranks, options.rounds, progress, keep_on_interrupt)
-        return FittedBooster(ranker_of(grown, options, counts))
-    found = choose_rounds(
-        engine,
-        ranks,
-        labels=labels,
-        fold=fold,
-        progress=progress,
-        keep_on_interrupt=keep_on_interrupt,
-        deadline=deadline,
-    )
-    grown = train(engine, ranks, found.rounds, progress, keep_on_interrupt)
+    with as_options(options.params):
+        engine = Engine(X, counts, options, monotone, interaction)
+        if options.rounds is not None:
+            grown = train(engine, ranks, options.rounds, progress, keep_on_interrupt)
+            return FittedBooster(ranker_of(grown, options, counts))
+        found = choose_rounds(
+            engine,
+            ranks,
+            labels=labels,
+            fold=fold,
+            progress=progress,
+            keep_on_interrupt=keep_on_interrupt,
+            deadline=deadline,
+        )
+        grown = train(engine, ranks, found.rounds, progress, keep_on_interrupt)
     ranker = replace(ranker_of(grown, options, counts), validation=found.validation)
     return FittedBooster(ranker, found.crossvalidated, found.heldout)
 

@@ -1,8 +1,9 @@
-"""The LightGBM engine of boosters: settings that never depend on threads, and rounds one by one."""
+"""The LightGBM engine of boosters: rows in bins, labels that move, and rounds one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,125 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.errors import OptionError, did_you_mean, listed, require
+from crank.errors import require
+from crank.fitting.lightgbm_settings import settings
 from crank.fitting.losses import PairLoss, labels_of, pair_loss
 from crank.growing.matrix import FloatArray
 from crank.rankers.booster import BoosterOptions
 from crank.ranks import Ranks
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "small": {
-        "learning_rate": 0.04,
-        "num_leaves": 10,
-        "min_data_in_leaf": 8,
-        "bagging_fraction": 0.8,
-        "bagging_freq": 1,
-        "feature_fraction": 0.6,
-        "lambda_l2": 1.0,
-    },
-    "large": {"learning_rate": 0.05, "num_leaves": 31, "min_data_in_leaf": 20},
-}
-OWN = {
-    "objective": "loss=",
-    "metric": "metric=",
-    "num_iterations": "rounds= or max_rounds=",
-    "early_stopping_round": "patience=",
-    "num_threads": "n_jobs=",
-    "seed": "random_state=",
-    "monotone_constraints": "monotone=",
-    "interaction_constraints": "interaction=",
-    "categorical_feature": "C(...) in the formula",
-    "verbosity": "progress=",
-    "boosting": "",
-    "linear_tree": "",
-    "num_class": "",
-    "deterministic": "",
-    "force_row_wise": "",
-    "force_col_wise": "",
-    "device_type": "",
-    "tree_learner": "",
-    "machines": "",
-    "init_score": "",
-}
-"""Settings of LightGBM that crank makes itself, and where they are asked for."""
-SIDE_BY_SIDE = 20_000
-"""Rows below which folds run side by side, each in one thread; above, each fold in all threads."""
 LONGEST_USE, MOST_MOVED = 5, 0.25
 """Rounds that go by one linearisation of the loss of pairs, and how far they may go towards it."""
-
-
-def settings(
-    options: BoosterOptions,
-    n: int,
-    monotone: Sequence[int] = (),
-    interaction: Sequence[Sequence[int]] = (),
-) -> dict[str, Any]:
-    """Return LightGBM's parameters for a training sample of n rows."""
-    scaled = max(2, n // 25)  # its own limits would keep a small sample from being cut at all
-    preset = dict(PRESETS[options.trees])
-    preset["min_data_in_leaf"] = min(preset["min_data_in_leaf"], scaled)
-    chosen = {
-        **preset,
-        "min_data_in_bin": min(3, max(1, n // 100)),
-        "min_data_per_group": min(100, max(5, n // 50)),
-        "cat_smooth": 10.0,
-        **checked(options.params),
-        "objective": "regression"
-        if options.loss != "concordance" or reads_labels_anew()
-        else "none",
-        "metric": "None",
-        "boost_from_average": False,
-        "seed": options.random_state % 2**31,
-        "deterministic": True,
-        "force_col_wise": True,  # one thread sums one column: no sum depends on their number
-        "feature_pre_filter": False,
-        "num_threads": 1 if n < SIDE_BY_SIDE else options.threads,
-        "verbosity": -1,
-    }
-    if any(monotone):
-        chosen |= {
-            "monotone_constraints": list(monotone),
-            "monotone_constraints_method": chosen.get("monotone_constraints_method", "basic"),
-        }
-    if len(interaction):
-        chosen["interaction_constraints"] = [list(one) for one in interaction]
-    return chosen
-
-
-def checked(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings by LightGBM's own names; refuse unknown ones and those that crank makes.
-
-    Examples
-    --------
-    >>> checked({"max_leaves": 7})
-    {'num_leaves': 7}
-    """
-    name_of, known = {}, []
-    for name, aliases in _names().items():
-        known.append(name)
-        name_of.update(dict.fromkeys((name, *aliases), name))
-    found = {}
-    for given, value in params.items():
-        name = name_of.get(given, "")
-        if not name:
-            raise OptionError(
-                f"params names {given!r}, which is no setting of LightGBM."
-                f"{did_you_mean(given, name_of) or f' Allowed, for instance: {listed(known)}.'}"
-            )
-        if name in OWN:
-            instead = f" Use {OWN[name]}." if OWN[name] else " Leave it out."
-            raise OptionError(f"params names {given!r}, which crank sets itself.{instead}")
-        found[name] = value
-    return found
-
-
-def _names() -> Mapping[str, Sequence[str]]:
-    """Ask LightGBM which settings it has, each with its other names."""
-    require("lightgbm", "lightgbm")
-    from lightgbm.basic import _ConfigAliases
-
-    names: Mapping[str, Sequence[str]] = _ConfigAliases._get_all_param_aliases()
-    return names
 
 
 @cache
@@ -197,6 +88,7 @@ class Training:
 
     def grow(self, rounds: int) -> None:
         """Add trees."""
+        _hush()
         for _ in range(rounds):
             if self.finished:
                 return
@@ -223,6 +115,18 @@ class Training:
     def heldout(self) -> NDArray[np.float64]:
         """Score the rows that it is judged on, with all trees so far."""
         return _scores(self.booster.eval_valid)
+
+
+_hushed = threading.local()
+
+
+def _hush() -> None:
+    """Keep LightGBM from warning in this thread: in each it does until that has read settings."""
+    if not hasattr(_hushed, "done"):
+        import lightgbm
+
+        lightgbm.Dataset(np.zeros((2, 1)), params={"verbosity": -1, "num_threads": 1}).construct()
+        _hushed.done = True
 
 
 def _scores(evaluate: Callable[..., object]) -> NDArray[np.float64]:
@@ -266,6 +170,8 @@ class Engine:
 
         self.options = options
         self.settings = settings(options, len(X), monotone, interaction)
+        if options.loss == "concordance" and not reads_labels_anew():
+            self.settings["objective"] = "none"
         self.data = lightgbm.Dataset(
             X,
             label=np.zeros(len(X), dtype=np.float32),

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from crank.errors import OptionError
 from crank.fitting.estimate import Judged, pooled_estimate
 from crank.fitting.folds import fold_count, grouped_folds, stratified_folds
-from crank.fitting.lightgbm_engine import SIDE_BY_SIDE, Engine, Training
+from crank.fitting.lightgbm_engine import Engine, Training
+from crank.fitting.lightgbm_settings import SIDE_BY_SIDE
 from crank.fitting.validate import measurable
 from crank.kernels.threads import Threads
 from crank.metrics.figures import Figure
