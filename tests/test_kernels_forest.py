@@ -142,6 +142,24 @@ def test_columns_counted_several_at_a_time_grow_the_numpy_tree(name: str) -> Non
             assert len(set(fast.column.tolist()) - {-1}) > 2
 
 
+@pytest.mark.parametrize("n", [1, 2, 9, 15, 16, 40, 1631, 5000])
+def test_rows_without_ties_are_counted_as_in_numpy(n: int) -> None:
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 3))
+    ranks = rank(X[:, 0] * X[:, 1] + rng.normal(size=n))
+    draws = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.int32)
+    draws[n // 2] += 1000
+    bins = bin_columns(X, (0,) * 3, ranks.row, Threads(1))
+    bag, vote = Bag(draws, None, ranks.group), GRID * ranks.quantile
+    assert not bag.tied
+    for name in ("spearman", "kendall"):
+        settings = growth(name, max_features=3, direction=np.zeros(3, dtype=np.intp))
+        fast = grow_compiled(bins, bag, settings, vote, 3)
+        slow = grow_bag(bins, bag, settings, vote, 3)
+        assert_same(fast, slow)
+        assert np.array_equal(fast.gain, slow.gain)
+
+
 def test_a_forest_without_room_for_sums_counts_anew() -> None:
     rng = np.random.default_rng(4)
     X = rng.normal(size=(900, 1500))  # room for two nodes

@@ -12,6 +12,7 @@ import numpy as np
 from crank.kernels.bags import LOW_BITS, SPEARMAN, WIDTH
 from crank.kernels.bins import MISSING_BIN
 from crank.kernels.compiled_forest_partition import (
+    BLOCK,
     part_whole,
     rank_sum,
     repeats_of,
@@ -49,6 +50,7 @@ from crank.kernels.compiled_forest_sums import (
     whole_cut,
     whole_scores,
 )
+from crank.kernels.compiled_running import EIGHT
 from crank.kernels.compiler import kernel
 from crank.kernels.cuts import ROUNDING
 
@@ -122,6 +124,7 @@ def grow_tree(
     free, n_free = np.arange(n_slots), n_slots
     own, score = np.empty(0 if whole else m), np.empty(0 if whole else m)
     out = np.empty(m, np.int32)
+    signed, counted = np.empty(int(BLOCK) + EIGHT, np.int32), np.zeros(5, np.int64)
     some, places = np.zeros(4 * WIDTH, np.int64), np.zeros(WIDTH, np.int64)
     sides, values = np.zeros(WIDTH, np.uint64), np.zeros(WIDTH)
     sums, masses = np.zeros(2 * WIDTH), np.zeros(2 * WIDTH)
@@ -291,6 +294,8 @@ def grow_tree(
                 repeats,
                 drawn_left,
                 out,
+                signed,
+                counted,
             )
             gain[k] = float(pairs)
             rank_left, rank_all = left >> LOW_BITS, packed_of[k] >> LOW_BITS

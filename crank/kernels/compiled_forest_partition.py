@@ -6,7 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crank.kernels.compiled_forest_parts import Bins, Ints, Wide
+from crank.kernels.compiled_running import EIGHT, count_left
 from crank.kernels.compiler import kernel_part
+
+BLOCK = np.uint64(1024)
+"""Rows that are parted before they are counted: their draws stay in the first cache."""
 
 
 @kernel_part
@@ -23,13 +27,16 @@ def part_whole(
     repeats: Wide,
     drawn_left: int,
     out: Ints,
+    signed: Ints,
+    counts: Wide,
 ) -> tuple[int, int, int]:
     """Part the rows of a node, stably; return where the right side begins, and two counts.
 
     First the concordant pairs less the discordant ones: the sum, over draws on the left, of the
     draws below and of those up to it, less the draws on the left times all (theory §4). Then the
     same where a pair counts as often as the bag has its two responses, ``repeats`` by dense rank of
-    y; without ties a response has the draws of its row.
+    y; without ties a response has the draws of its row. ``signed`` and ``counts`` are room for what
+    `count_left` reads and counts.
     """
     begin, end, column = np.uint64(first), np.uint64(last), np.uint64(j)
     to_left = begin
@@ -56,22 +63,26 @@ def part_whole(
             inside += draws[row]
             on_left += draws[row] if goes else 0
     else:
-        for p in range(begin, end):
-            o = position[p]
-            row = np.uint64(o)
-            goes = side[np.uint64(bins[column, row])]
-            n = np.int64(draws[row])
-            # both are written, one place moves on: nothing branches
-            position[to_left] = o
-            out[p - to_left] = o
-            to_left += np.uint64(goes)
-            on_left = n if goes else np.int64(0)
-            upto += n
-            ranks += on_left * upto
-            often += on_left * (n * upto + often_under)
-            often_left += on_left * n
-            often_under += n * n
-        ranks = 2 * ranks - often_left
+        counts[:] = 0
+        at = begin
+        while at < end:
+            stop = min(at + BLOCK, end)
+            for p in range(at, stop):
+                o = position[p]
+                row = np.uint64(o)
+                goes = side[np.uint64(bins[column, row])]
+                n = draws[row]
+                # both are written, one place moves on: nothing branches
+                position[to_left] = o
+                out[p - to_left] = o
+                signed[p - at] = n if goes else -n
+                to_left += np.uint64(goes)
+            rows = stop - at
+            signed[rows : rows + np.uint64(EIGHT)] = 0
+            count_left(signed, np.int64(rows), counts)
+            at = stop
+        upto, often_under = counts[0], counts[1]
+        ranks, often, often_left = 2 * counts[2] - counts[4], counts[3], counts[4]
     for p in range(end - to_left):
         position[to_left + p] = out[p]
     pairs = ranks - drawn_left * upto
