@@ -101,7 +101,8 @@ def test_trees_and_figures_are_those_of_the_local_grower(frame: pd.DataFrame) ->
     for k in range(5):
         seed = tree_seed(options, k)
         draws = Drawing(1.0, True).draws(key, seed)[ranks.row]
-        tree, votes = make(draws, seed)
+        tree, votes = make(draws, seed, True)
+        assert votes is not None
         trees.append(of(ColumnTrees, tree))
         out.add(draws, votes)
     found, expected = here.ranker.trees, ColumnTrees.joined(trees)
