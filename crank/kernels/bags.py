@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ LOW_BITS = 22
 """Bits of a packed number that hold draws; the others hold scores."""
 MOST_WHOLE = 2**20
 """Draws up to which packed numbers cannot overflow."""
+
+MOST_COMPARED = 16
+"""Draws of a row up to which rows are counted by comparing them with each number."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -151,13 +155,30 @@ class Bag:
     def _powers(self) -> tuple[int, int]:
         """Sums of the squares and of the cubes of the draws at each distinct y."""
         times = self.mass.astype(np.intp) if self.tied else self.draws
-        counts = list(enumerate(np.bincount(times).tolist()))
+        counts = counts_of(times)
         return sum(c * k**2 for k, c in counts), sum(c * k**3 for k, c in counts)
 
     def is_whole(self, criterion: int) -> bool:
         """Tell whether scores are whole numbers that can be packed."""
         packed = self.case_weight is None and criterion in (KENDALL, SPEARMAN)
         return packed and self.size <= MOST_WHOLE
+
+
+def counts_of(times: NDArray[Any]) -> list[tuple[int, int]]:
+    """List how often each whole number is there, zeros aside.
+
+    Few numbers are compared one by one: adding to few counters, each waits for the one before.
+
+    Examples
+    --------
+    >>> counts_of(np.array([2, 0, 1, 2]))
+    [(1, 1), (2, 2)]
+    """
+    most = int(times.max(initial=0))
+    if most > MOST_COMPARED:
+        return list(enumerate(np.bincount(times).tolist()))[1:]
+    small = times.astype(np.uint8)
+    return [(k, int(np.count_nonzero(small == k))) for k in range(1, most + 1)]
 
 
 @dataclass(frozen=True)
