@@ -14,7 +14,7 @@ import crank
 from crank.cli import main
 from crank.datafiles.expected import Expected
 from crank.datafiles.fields import as_column
-from crank.errors import DataError, NotExportableError
+from crank.errors import DataError, FormulaError, NotExportableError
 from crank.models.base import RankingModel
 
 FIRST = 2**53
@@ -93,7 +93,45 @@ def test_fields_of_ids() -> None:
 
 def test_sql_and_onnx_refuse_them(model: RankingModel) -> None:
     for dialect in ("duckdb", "postgres", "sqlite"):
-        with pytest.raises(NotExportableError, match=r"beyond 2\^53"):
+        with pytest.raises(NotExportableError, match=r"from 2\^53 on"):
             model.to_sql(dialect)
-    with pytest.raises(NotExportableError, match=r"beyond 2\^53"):
+    with pytest.raises(NotExportableError, match=r"from 2\^53 on"):
         model.to_onnx()
+
+
+@pytest.mark.parametrize("last", [FIRST, -FIRST, FIRST + 1])
+def test_a_level_of_exactly_two_to_the_53rd_is_not_its_neighbour(last: int, tmp_path: Path) -> None:
+    ids = [5, 6, last] * 60
+    m = crank.fit({"id": ids, "y": [float(i == last) for i in ids]}, "y ~ C(id)", prune=None)
+    rows = [last, last + (1 if last > 0 else -1)]
+    scores = m.predict({"id": rows}, unknown="missing").tolist()
+    assert scores[0] > scores[1]
+    with pytest.raises(DataError, match=r"2\^53"):
+        m.predict({"id": [*map(float, rows)]}, unknown="missing")
+    m.to_json(tmp_path / "m.json")
+    (tmp_path / "x.csv").write_text("".join(f"{row}\n" for row in ["id", *rows]))
+    files = [str(tmp_path / name) for name in ("m.json", "x.csv", "s.csv")]
+    assert main(["score", *files[:2], "-o", files[2], "--unknown", "missing"]) == 0
+    assert pd.read_csv(files[2])["score"].tolist() == scores
+    with pytest.raises(NotExportableError, match=r"from 2\^53 on"):
+        m.to_sql("sqlite")
+    with pytest.raises(NotExportableError, match=r"from 2\^53 on"):
+        m.to_onnx()
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        f"I(id == {FIRST + 1})",
+        f"I({FIRST} == id)",
+        f"I(id != -{FIRST})",
+        f"isin(id, [7, {FIRST}])",
+        f"I(id in [7, -{FIRST}])",
+        "I(id == K)",
+    ],
+)
+def test_equality_with_a_number_that_floats_confuse_is_refused(
+    columns: dict[str, list[int]], term: str
+) -> None:
+    with pytest.raises(FormulaError, match=r"from 2\^53 on apart. Make the column a category"):
+        crank.fit(columns, f"y ~ {term}", prune=None, context={"K": FIRST + 2})  # type: ignore[dict-item]  # a number is a context too

@@ -67,7 +67,7 @@ def _categories(factor: Factor) -> list[tuple[Steps, tuple[LevelValue, ...]]]:
 
 
 def _expected(variable: Variable, levels: set[LevelValue]) -> Expected:
-    if any(type(level) is int and abs(level) > LARGEST_WHOLE for level in levels):
+    if any(type(level) is int and abs(level) >= LARGEST_WHOLE for level in levels):
         return Expected("whole")
     if variable.kind != "category":
         return Expected(variable.kind)

@@ -26,6 +26,7 @@ from crank.formula.vocabulary import (
     SCALINGS,
     SEVERAL,
 )
+from crank.frames.columns import LARGEST_WHOLE
 from crank.frames.dates import days_of_text
 from crank.frames.table import unknown_column
 
@@ -177,6 +178,8 @@ class _Compiler:
                 if isinstance(op, ast.NotEq):
                     self.steps.append(Step("not"))
             elif type(op) in COMPARE:
+                if isinstance(op, ast.Eq | ast.NotEq):
+                    self.refuse_large(left, right)
                 self.apply(COMPARE[type(op)], left, right)
             else:
                 raise self.unsupported(node)
@@ -299,9 +302,29 @@ class _Compiler:
             self.among(column, values)
             return
         for i, value in enumerate(values):
+            self.refuse_large(ast.Constant(value))
             self.apply("equal", column, ast.Constant(value))
             if i:
                 self.steps.append(Step("or"))
+
+    def refuse_large(self, *sides: ast.expr) -> None:
+        """Raise if equality is asked of a whole number whose float is also that of others."""
+        for side in sides:
+            match side:
+                case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=ast.Constant(value=value)):
+                    pass
+                case ast.Constant(value=value):
+                    pass
+                case ast.Name(id=name):
+                    value = None if name in self.names else self.context.get(name)
+                case _:
+                    continue
+            if type(value) is int and abs(value) >= LARGEST_WHOLE:
+                raise FormulaError(
+                    f"the term {shortened(self.term)} compares with {value}, but doubles cannot "
+                    f"tell whole numbers from 2^53 on apart. Make the column a category, C(...), "
+                    f"or read it as text."
+                )
 
     def unsupported(self, node: ast.AST, why: str = "") -> FormulaError:
         text = ast.unparse(node)

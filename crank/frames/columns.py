@@ -22,7 +22,7 @@ MISSING_CODE, UNSEEN_CODE = -1, -2  # what stands for a level's number where the
 
 MISSING_TEXT = "\uffff"
 """Stands for a missing text where only texts can stand: Unicode promises that no text holds it."""
-LARGEST_WHOLE = 2**53  # beyond, not every whole number is a float
+LARGEST_WHOLE = 2**53  # the float of this number is also that of the next
 _NULLS = frozenset({"NoneType", "NAType", "NaTType"})  # None, pandas.NA and NaT, by type name
 
 

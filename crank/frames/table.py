@@ -249,7 +249,7 @@ class Table:
         if levels is None:
             return found.astype(np.int32), values
         self._same_type(name, values, levels)
-        if any(type(v) is int and abs(v) > LARGEST_WHOLE for v in levels):
+        if any(type(v) is int and abs(v) >= LARGEST_WHOLE for v in levels):
             self.require_digits(name)
         number = {level: i for i, level in enumerate(levels)}
         table = np.array(

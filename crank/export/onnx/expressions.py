@@ -188,9 +188,9 @@ def _codes(
         number = graph.op("Where", absent, float(none), x)
         return graph.cast(number, Element.INT64)
     values = [float(level) for level in levels]
-    if any(abs(v) > LARGEST_WHOLE for v in values):
+    if any(abs(v) >= LARGEST_WHOLE for v in values):
         raise NotExportableError(
-            f"the category {term!r} has levels beyond 2^53, which a double cannot tell apart. "
+            f"the category {term!r} has levels from 2^53 on, which doubles cannot tell apart. "
             "Convert the column to text before fitting."
         )
     found = (whole_codes if all(v.is_integer() for v in values) else _number_codes)(

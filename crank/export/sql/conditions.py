@@ -44,7 +44,7 @@ class Conditions:
         if column.levels and test.levels is None:
             test = _as_levels(test, len(column.levels))
         if column.levels and any(is_large(level) for level in column.levels):
-            raise Unwritable(f"levels of {column.name!r} are whole numbers beyond 2^53")
+            raise Unwritable(f"levels of {column.name!r} are whole numbers from 2^53 on")
         return self._among(test, column) if column.levels else self._compared(test, column)
 
     def _compared(self, test: ColumnTest, column: RawColumn) -> str:

@@ -159,7 +159,7 @@ def selected(
 
 def is_large(level: LevelValue) -> bool:
     """Say whether a double may stand for this level and for others."""
-    return not isinstance(level, str) and abs(level) > LARGEST_WHOLE
+    return not isinstance(level, str) and abs(level) >= LARGEST_WHOLE
 
 
 def _writable(text: str) -> str:

@@ -157,7 +157,7 @@ class _Writer:
         if name is None:
             raise _refused(factor.name, "its levels are those of an expression")
         if any(is_large(level) for level in factor.levels):
-            raise _refused(factor.name, "its levels are whole numbers beyond 2^53")
+            raise _refused(factor.name, "its levels are whole numbers from 2^53 on")
         if isinstance(factor, Contrast):
             matrix = np.reshape(factor.matrix, (len(factor.levels), -1))
         else:
