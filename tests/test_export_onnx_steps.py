@@ -42,6 +42,12 @@ CASES = [
     ("cut(log10(x) * 3, c(-50, -30, -3, 0, 3, 9, 50))", TENS),
     ("where(tan(x) > 1, x, -x)", TURNS + np.pi / 4),
     ("floor(x ** 1.5)", np.arange(0.0, 400.0) ** 2),
+    ("sign(cos(x))", TURNS),
+    ("C(sign(sin(x)))", TURNS),
+    ("floor(sin(x))", TURNS),
+    ("I(sin(x) * cos(x) > 0)", TURNS),
+    ("I(tan(x) > 0)", TURNS + np.pi / 24),
+    ("floor(tan(x))", TURNS[::3] + np.pi / 4),
 ]
 
 
@@ -103,11 +109,13 @@ def test_only_steps_over_inexact_values_are_rounded() -> None:
     x = Step("column", ("x",))
     for op in ("abs", "sqrt", "square"):
         assert with_rounding((x, Step(op), Step("floor"))) == (x, Step(op), Step("floor"))
+    once, point = ["constant", "rounded"], ["constant", "add", "constant", "subtract"]
+    turns = {op: [op, *point] for op in ("sin", "cos")}
+    turns["tan"] = [*turns["sin"], "column", *turns["cos"], "divide"]
     for op in INEXACT - {"power"}:
         assert with_rounding((x, Step(op))) == (x, Step(op))
         done = with_rounding((x, Step(op), Step("floor")))
-        once = ["constant", "rounded"]
-        assert [s.op for s in done] == ["column", op, *once, *once, "floor"]
+        assert [s.op for s in done] == ["column", *turns.get(op, [op, *once]), *once, "floor"]
         assert with_rounding(done) == done
     assert OPERATIONS.keys() > INEXACT | JUMPS
 

@@ -4,7 +4,8 @@ NumPy's logarithm and that of ONNX Runtime differ by a unit in the last place he
 ``floor(log(x) / log(10))`` at x = 1000 would be 3 in one and 2 in the other. On its way to a step
 the result of such a function is rounded to 45 bits at once, so that all arithmetic after it is the
 same everywhere, and what the step is taken of to 41, which makes up for the first rounding.
-Whole numbers, and all numbers of a few digits, stay what they are.
+Sines and cosines keep 45 bits after the point: where they cross zero, as cos(π/2) does, they have
+no digit in common. Whole numbers, and all numbers of a few digits, stay what they are.
 """
 
 from __future__ import annotations
@@ -97,8 +98,24 @@ def _applied(step: Step, taken: list[_Value]) -> _Value:
     steps = (*(part for value in taken for part in value.steps), step)
     safe = (*(part for value in taken for part in value.safe), step)
     if step.op in INEXACT:
-        return _Value(steps, _rounded(safe, AT_ONCE), True)
+        return _Value(steps, _settled_at_once(step, taken, safe), True)
     return _Value(steps, safe, inexact and step.op != "rounded")
+
+
+def _settled_at_once(step: Step, taken: list[_Value], safe: Steps) -> Steps:
+    if step.op in ("sin", "cos"):
+        return _to_the_point(safe)
+    if step.op == "tan":  # by its sine and cosine, so that its signs agree beside a pole
+        (angle,) = taken
+        sine, cosine = (_to_the_point((*angle.safe, Step(op))) for op in ("sin", "cos"))
+        return (*sine, *cosine, Step("divide"))
+    return _rounded(safe, AT_ONCE)
+
+
+def _to_the_point(steps: Steps) -> Steps:
+    """Keep 45 bits after the point of numbers from -1 to 1."""
+    shift = Step("constant", (1.5 * 2.0 ** (52 - AT_ONCE),))
+    return (*steps, shift, Step("add"), shift, Step("subtract"))
 
 
 def _rounded(steps: Steps, bits: float) -> Steps:
