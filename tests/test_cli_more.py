@@ -72,6 +72,23 @@ def test_plot_draws_several_curves_and_pdf(folder: Path) -> None:
     assert Path("both.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_plot_writes_svg_to_standard_output_and_into_pipes(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    for target in ("-", "/dev/stdout"):
+        assert main(["plot", "tree.json", "--kind", "tree", "-o", target]) == 0
+        assert b"<svg" in capfdbinary.readouterr().out
+
+
+def test_drift_reads_the_marks_of_missing_values_that_the_fit_read(folder: Path) -> None:
+    text = Path("data.csv").read_text()
+    unknown = ",".join("-" for _ in text.splitlines()[0].split(","))
+    Path("marked.csv").write_text(f"{text}{unknown}\n")
+    assert main(["drift", "tree.json", "marked.csv"]) == 1
+    assert main(["drift", "tree.json", "marked.csv", "--na", "-", "--plot", "m.svg"]) in (0, 3)
+    assert Path("m.svg").read_bytes().startswith(b"<?xml")
+
+
 def test_compare_gives_what_the_library_gives(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -267,6 +284,10 @@ WRONG = [  # what is typed, the code, and what the message must say
     ("report tree.json --data none.csv -o r.html", 1, "none.csv"),
     ("plot tree.json -o t.svg", 2, "--kind"),
     ("plot tree.json --kind tree -o t.bmp", 2, "Allowed endings"),
+    ("drift tree.json data.csv --plot d.bmp", 2, "--plot 'd.bmp' is not allowed"),
+    ("drift tree.json data.csv --plot -", 2, "standard output"),
+    ("diagnose tree.json data.csv --plot d", 2, "--plot 'd' is not allowed"),
+    ("diagnose tree.json data.csv --plot -", 2, "standard output"),
     ("plot tree.json --kind iroc -o t.svg", 2, "--data"),
     ("plot tree.json --kind tree --data data.csv -o t.svg", 2, "Leave --data out"),
     ("plot tree.json --kind score --data data.csv -o t.svg", 2, "--feature"),

@@ -28,9 +28,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print a diagnosis."""
-    from crank.cli.plot import save
+    from crank.cli.plot import check_beside_text, save
     from crank.models.loading import load
 
+    check_beside_text(arguments)
     model = load(arguments.model)
     found = model.diagnose(
         model_rows([model], arguments),

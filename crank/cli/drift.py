@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from crank.cli.shared import DATA, add_json
+from crank.cli.shared import DATA, add_csv, add_json, marks
 
 EXAMPLES = """
 examples:
@@ -23,29 +23,32 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--format", choices=("text", "json"), default="text")
     add_json(command)
     command.add_argument("--plot", metavar="FILE", help="draw the indices: .png, .svg or .pdf")
-    command.add_argument("--delimiter", metavar="CHAR", help="of a CSV file (default: comma)")
+    add_csv(command)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what has changed since training."""
     import json
 
+    from crank.cli.plot import check_beside_text, save
     from crank.datafiles import column_names, expected_columns, open_source
     from crank.design.spec import Variable
     from crank.models.loading import load
-    from crank.monitor.changes import drift, save_plot
+    from crank.monitor.changes import drawn, drift
 
+    check_beside_text(arguments)
     model = load(arguments.model)
     there = column_names(arguments.data, delimiter=arguments.delimiter)
     others = [v for v in model.response.variables if v.name in there]
     if arguments.weights:
         others.append(Variable(arguments.weights, "number"))
     expected = expected_columns(*model.designs, others=others)
-    with open_source(arguments.data, expected, delimiter=arguments.delimiter) as source:
+    reading = {"delimiter": arguments.delimiter, "marks": marks(arguments)}
+    with open_source(arguments.data, expected, **reading) as source:
         pieces = (piece.data for piece in source.pieces)
         found = drift(model, pieces, weights=arguments.weights, alpha=arguments.alpha)
     if arguments.plot:
-        save_plot(found, arguments.plot)
+        save(drawn(found), arguments.plot)
     if arguments.json or arguments.format == "json":
         print(json.dumps(found.to_dict(), allow_nan=False))
     else:

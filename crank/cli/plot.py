@@ -8,7 +8,8 @@ from os.path import splitext
 from typing import TYPE_CHECKING, Any
 
 from crank.cli.shared import DATA, add_models, loaded_models, model_rows
-from crank.errors import OptionError, require
+from crank.errors import OptionError, listed, require
+from crank.files import is_stream, write_bytes
 
 if TYPE_CHECKING:
     from crank.models.base import RankingModel
@@ -32,7 +33,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--data", metavar="DATA", help=f"rows with y: {DATA}")
     command.add_argument("--feature", metavar="COLUMN", help="of --kind score: the column to move")
     command.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help=f"by its ending: {', '.join(ENDINGS)}"
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help=f"by its ending: {', '.join(ENDINGS)}; - for SVG on standard output",
     )
     add_models(command, "+")
 
@@ -71,10 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check(arguments: argparse.Namespace) -> None:
     kind = arguments.kind
-    if splitext(arguments.output)[1].lower() not in ENDINGS:
-        raise OptionError(
-            f"-o {arguments.output!r} is not allowed. Allowed endings: {', '.join(ENDINGS)}."
-        )
+    picture_format("-o", arguments.output)
     if kind in NEEDS_DATA and not arguments.data:
         raise OptionError(f"--kind {kind} draws rows: give them with --data.")
     if kind not in NEEDS_DATA and arguments.data:
@@ -89,10 +91,26 @@ def _able(model: RankingModel) -> list[str]:
     return [kind for kind in KINDS if hasattr(model, VERBS.get(kind, f"plot_{kind}"))]
 
 
+def picture_format(option: str, path: str) -> str:
+    """Tell by its ending what a picture becomes; in a pipe, which has none, it is SVG."""
+    ending = splitext(path)[1].lower()
+    if path == "-" or (not ending and is_stream(path)):
+        return "svg"
+    if ending not in ENDINGS:
+        raise OptionError(f"{option} {path!r} is not allowed. Allowed endings: {listed(ENDINGS)}.")
+    return ending.removeprefix(".")
+
+
+def check_beside_text(arguments: argparse.Namespace) -> None:
+    """Check --plot of a command whose text goes to standard output."""
+    if arguments.plot == "-":
+        raise OptionError("--plot '-' is not allowed: the text goes to standard output.")
+    if arguments.plot is not None:
+        picture_format("--plot", arguments.plot)
+
+
 def save(drawn: Any, path: str) -> None:
     """Write a picture, axes or a whole figure, in one step."""
-    from crank.files import write_bytes
-
     page, buffer = getattr(drawn, "figure", drawn), BytesIO()
-    page.savefig(buffer, format=splitext(path)[1].lower().removeprefix("."), dpi=150)
+    page.savefig(buffer, format=picture_format("-o", path), dpi=150)
     write_bytes(path, buffer.getvalue())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from crank.records.base import ModelRecord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MODERATE, LARGE = 0.1, 0.25
 """The customary bounds of the population stability index."""
@@ -235,10 +235,10 @@ def _figure(tally: Tally) -> pd.DataFrame | None:
     )
 
 
-def save_plot(found: Drift, path: str | Path) -> None:
-    """Draw the indices of all columns into a file."""
+def drawn(found: Drift) -> Figure:
+    """Draw the indices of all columns on a page of their own."""
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(6.4, 0.8 + 0.3 * len(found.table)), layout="constrained")
     found.plot(ax=picture.subplots())
-    picture.savefig(path)
+    return picture
