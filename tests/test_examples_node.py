@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 import crank
+from crank.models.base import RankingModel
 
 pytestmark = pytest.mark.no_cover
 
@@ -96,7 +98,32 @@ def test_node_gives_the_same_scores(folder: Path, frame: pd.DataFrame, tmp_path:
         got = pd.DataFrame(json.loads(done.stdout))
         assert np.array_equal(got["score"], model.predict(new, unknown="missing"))
         assert np.array_equal(got["leaf"], model.predict(new, "leaf", unknown="missing"))
-    rows.write_text('[{"cut": "Fair", "boxed": true, "count": 1}]', encoding="utf-8")
-    failed = run(folder, tmp_path / "m.onnx", rows)
-    assert failed.returncode == 1
-    assert 'row 0 lacks the column "carat"' in failed.stderr
+    for wrong, said in WRONG:
+        rows.write_text(wrong, encoding="utf-8")
+        failed = run(folder, tmp_path / "m.onnx", rows)
+        assert failed.returncode == 1
+        assert said in failed.stderr
+    complete = new.dropna()
+    complete = complete[complete["cut"].isin(["Fair", "Good"])]
+    rows.write_text(as_json(complete), encoding="utf-8")
+    for fit in OTHERS:
+        ranker = fit(frame, "price ~ carat + cut + boxed + count")
+        ranker.to_onnx(tmp_path / "m.onnx")
+        done = run(folder, tmp_path / "m.onnx", rows)
+        assert done.returncode == 0, done.stderr
+        got = pd.DataFrame(json.loads(done.stdout))
+        np.testing.assert_allclose(got["score"], ranker.predict(complete), rtol=1e-12, atol=1e-12)
+
+
+WRONG = [
+    ('[{"cut": "Fair", "boxed": true, "count": 1}]', 'row 0 lacks the column "carat"'),
+    ('[{"carat": "0,3", "cut": "Fair", "boxed": true, "count": 1}]', 'column "carat": "0,3"'),
+    ('[{"carat": "", "cut": "Fair", "boxed": true, "count": 1}]', 'column "carat": ""'),
+    ('[{"carat": 1, "cut": 5, "boxed": true, "count": 1}]', 'column "cut": 5'),
+    ('[{"carat": 1, "cut": "\\uffff", "boxed": true, "count": 1}]', 'column "cut"'),
+]
+OTHERS: list[Callable[[pd.DataFrame, str], RankingModel]] = [
+    lambda data, formula: crank.linear(data, formula, cv=None),
+    lambda data, formula: crank.forest(data, formula, n_trees=5),
+    lambda data, formula: crank.boost(data, formula, rounds=5),
+]
