@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
 import os
 import signal
@@ -17,7 +19,8 @@ import pytest
 
 import crank
 from crank import cli, files, scoring
-from crank.cli import main
+from crank.cli import main, parser
+from crank.cli.stopping import Stop, Stopped, stopped_by_signals
 from crank.judging.evaluate import evaluate_pieces
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other pipes and modes")
@@ -139,9 +142,7 @@ def test_a_hangup_leaves_nothing_behind(folder: Path, monkeypatch: pytest.Monkey
     before, handler = set(folder.iterdir()), signal.default_int_handler
     outer = signal.signal(signal.SIGHUP, handler)  # the tests themselves may run under nohup
     monkeypatch.setattr(scoring.RowCount, "update", lambda *_: signal.raise_signal(signal.SIGHUP))
-    with pytest.raises(SystemExit) as caught:
-        main(["score", "m.json", "data.csv", "-o", "s.csv"])
-    assert caught.value.code == 129
+    assert main(["score", "m.json", "data.csv", "-o", "s.csv"]) == 129
     assert set(folder.iterdir()) == before
     assert signal.getsignal(signal.SIGHUP) is handler
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
@@ -149,6 +150,57 @@ def test_a_hangup_leaves_nothing_behind(folder: Path, monkeypatch: pytest.Monkey
         assert main(["score", "m.json", "data.csv", "-o", "s.csv"]) == 0
     finally:
         signal.signal(signal.SIGHUP, outer)
+
+
+NUMBERS = [(name, getattr(signal, name, 0)) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+
+
+@POSIX
+@pytest.mark.parametrize(("name", "number"), NUMBERS)
+@pytest.mark.parametrize("way", ["swallowed", "another error", "once more"])
+def test_a_signal_that_an_import_swallows_stops_the_command_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    number: int,
+    way: str,
+) -> None:
+    outer = signal.signal(number, signal.default_int_handler)
+
+    def swallows(words: object) -> argparse.ArgumentParser:
+        with contextlib.suppress(BaseException):
+            signal.raise_signal(number)
+        if way == "another error":
+            raise ImportError("no datetime")
+        while way == "once more":
+            signal.pause()
+        return parser(words)  # type: ignore[arg-type]  # any collection of words
+
+    monkeypatch.setattr(cli, "parser", swallows)
+    try:
+        assert main(["learners"]) == 128 + number
+    finally:
+        assert signal.getsignal(number) is signal.default_int_handler
+        signal.signal(number, outer)
+    assert capsys.readouterr().err == ("crank: interrupted\n" if name == "SIGINT" else "")
+
+
+@POSIX
+def test_cleaning_up_after_a_signal_is_not_cut_short() -> None:
+    cleaned = []
+
+    def ends_slowly() -> None:
+        with stopped_by_signals(Stop()):
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            finally:
+                for _ in range(3):
+                    signal.raise_signal(signal.SIGALRM)
+                cleaned.append(True)
+
+    with pytest.raises(Stopped):
+        ends_slowly()
+    assert cleaned
 
 
 def test_an_interrupt_while_the_file_is_made_leaves_nothing(

@@ -9,11 +9,11 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from importlib import import_module
 
 from crank._version import __version__
+from crank.cli.stopping import Stop, Stopped, stopped_by_signals
 from crank.errors import CrankError, OptionError, UnknownLearnerError, not_for_scoring
 
 COMMANDS = {
@@ -34,7 +34,6 @@ COMMANDS = {
     "completion": "print what makes a shell complete commands, options and their values",
 }
 """What each does; `crank.cli.NAME` does it, and is imported for that alone."""
-STOPPING = ("SIGTERM", "SIGHUP")
 BROKEN_PIPE = 141  # what shells report of a program that SIGPIPE ended
 
 
@@ -86,16 +85,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         drifted or files differ, 129 or 143 after a hangup or SIGTERM, 130 after an interrupt,
         141 if nobody reads the output any more.
     """
-    debug = False
+    debug, stop, code = False, Stop(), 0
     try:
-        with _stopped_by_signals():
+        with stopped_by_signals(stop):
             arguments = parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
             debug = arguments.debug
-            code: int = arguments.run(arguments) or 0
+            code = arguments.run(arguments) or 0
             sys.stdout.flush()
-    except KeyboardInterrupt as stop:
-        print(f"crank: interrupted{f', {stop}' if str(stop) else ''}", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"crank: interrupted{f', {interrupt}' if str(interrupt) else ''}", file=sys.stderr)
         return 130
+    except Stopped:
+        pass
     except BrokenPipeError:
         # what is still buffered would fail again when Python exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -103,9 +104,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
-        print(f"crank: {_message(error)}", file=sys.stderr)
-        return 2 if isinstance(error, OptionError | UnknownLearnerError) else 1
-    return code
+        if stop.number is None:  # else an import made another error of the signal
+            print(f"crank: {_message(error)}", file=sys.stderr)
+            return 2 if isinstance(error, OptionError | UnknownLearnerError) else 1
+    if stop.number is None:
+        return code
+    if stop.number == signal.SIGINT:
+        print("crank: interrupted", file=sys.stderr)
+    return 128 + stop.number
 
 
 def _message(error: Exception) -> str:
@@ -119,30 +125,6 @@ def _message(error: Exception) -> str:
         f"unexpected {type(error).__name__}: {error}. This is an error in crank or in a plugin; "
         f"--debug shows where."
     )
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """Let SIGTERM or a hangup unwind the stack, so that temporary files are removed."""
-
-    def stop(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = {}
-    try:
-        for name in STOPPING:
-            number = getattr(signal, name, None)  # Windows has no SIGHUP
-            # what was told to ignore hangups (nohup) goes on
-            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, stop)
-    except ValueError:  # not in the main thread, where no signal arrives anyhow
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 if __name__ == "__main__":
