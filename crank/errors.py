@@ -108,11 +108,15 @@ def require(package: str, extra: str) -> None:
     from importlib.util import find_spec
 
     if find_spec(package) is None:
+        light = extra in OF_SCORING and find_spec("pandas") is None
+        name = "crank-scorer" if light else "crank-rank"  # one replaces the other
         raise MissingExtraError(
-            f"{package} is not installed. Install it with: pip install 'crank-rank[{extra}]'"
+            f"{package} is not installed. Install it with: pip install '{name}[{extra}]'"
         )
 
 
+OF_SCORING = ("arrow", "serve")
+"""Extras that crank-scorer has as well."""
 HEAVY = ("joblib", "numba", "pandas", "scipy", "sklearn")
 """Dependencies of crank-rank that crank-scorer, the distribution for scoring, does without."""
 

@@ -80,6 +80,15 @@ def test_plot_writes_svg_to_standard_output_and_into_pipes(
         assert b"<svg" in capfdbinary.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["drift", "diagnose"])
+def test_a_picture_beside_a_table_needs_matplotlib(
+    folder: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main([command, "tree.json", "data.csv", "--plot", "d.svg"]) == 1
+    assert "pip install 'crank-rank[plot]'" in capsys.readouterr().err
+
+
 def test_drift_reads_the_marks_of_missing_values_that_the_fit_read(folder: Path) -> None:
     text = Path("data.csv").read_text()
     unknown = ",".join("-" for _ in text.splitlines()[0].split(","))

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import crank
+from crank.errors import OF_SCORING
 
 ROOT = Path(__file__).parents[1]
 NEEDED = ("numpy", "narwhals", "onnxruntime")
@@ -46,6 +47,11 @@ def test_both_distributions_have_the_same_doors() -> None:
     )
     for same in ("entry-points", "scripts", "license", "requires-python", "authors"):
         assert light[same] == whole[same]
+    extras, of_all = light["optional-dependencies"], whole["optional-dependencies"]
+    assert tuple(sorted(extras)) == OF_SCORING
+    for name, brought in extras.items():
+        own = [text for text in of_all[name] if not text.startswith("crank-rank")]
+        assert brought == own
     listed = whole["dependencies"] + whole["optional-dependencies"]["onnx"]
     assert set(light["dependencies"]) <= set(listed)
     assert [text.partition(">")[0] for text in light["dependencies"]] == list(NEEDED)
@@ -122,6 +128,10 @@ def test_scoring_needs_numpy_narwhals_and_onnxruntime_only(bare: Path, tmp_path:
         done = run(bare, tmp_path, "-m", "crank.cli", "score", file, "rows.csv", "-o", "s.csv")
         assert done.returncode == 0, done.stderr
         assert pd.read_csv(tmp_path / "s.csv")["score"].tolist() == from_json
-    done = run(bare, tmp_path, "-m", "crank.cli", "summary", "m.json")
-    assert done.returncode == 1
-    assert "pip install crank-rank" in done.stderr
+    for command, remedy in (
+        ("summary", "pip uninstall crank-scorer, then pip install crank-rank"),
+        ("serve", "pip install 'crank-scorer[serve]'"),  # crank-rank would stand beside it
+    ):
+        done = run(bare, tmp_path, "-m", "crank.cli", command, "m.json")
+        assert done.returncode == 1
+        assert remedy in done.stderr

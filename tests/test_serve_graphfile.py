@@ -231,6 +231,11 @@ def test_bad_rows_are_marked_and_the_others_scored(
             Scorer(model.to_onnx(unknown=unknown) or b"")(rows)
     with pytest.raises(DataError, match="'g' of the formula is not in the data"):
         scorer([{"x": 1.0, "day": None}])
+    mixed = [None, good, "x", 5]
+    assert scorer.rows(mixed).errors == dict.fromkeys((0, 2, 3), "it is no dict of columns")
+    assert scorer(mixed)[1] == model.predict([good]).item()
+    with pytest.raises(DataError, match="row 0 is no dict of columns"):
+        Scorer(model.to_onnx() or b"")(mixed)
     typed = crank.fit(frame, "y ~ x", max_depth=2, prune=None).to_onnx(types={"x": "float"})
     assert set(Scorer(typed or b"", on_error="row").rows({"x": [0.1, 0.5]}).errors) == {0}
 

@@ -107,6 +107,7 @@ def check_beside_text(arguments: argparse.Namespace) -> None:
         raise OptionError("--plot '-' is not allowed: the text goes to standard output.")
     if arguments.plot is not None:
         picture_format("--plot", arguments.plot)
+        require("matplotlib", "plot")
 
 
 def save(drawn: Any, path: str) -> None:

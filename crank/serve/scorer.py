@@ -309,9 +309,18 @@ needed"})
 
     def _table(self, data: Any, problems: dict[int, str] | None) -> Table:
         """Read data of any kind; rows without a column are a problem of theirs if some have it."""
-        if isinstance(data, list | tuple) and all(isinstance(row, Mapping) for row in data):
-            return Table.of_records(data, self.columns, problems)
-        return Table.read(data)
+        if not isinstance(data, list | tuple):
+            return Table.read(data)
+        odd = {k: "it is no dict of columns" for k, r in enumerate(data) if not _is_dict(r)}
+        if odd and len(odd) == len(data):
+            return Table.read(data)
+        for k in odd if problems is None else ():
+            raise DataError(f"row {k} is no dict of columns.").at(k)
+        rows = [{} if k in odd else row for k, row in enumerate(data)] if odd else data
+        table = Table.of_records(rows, self.columns, problems)
+        if problems is not None:
+            problems |= odd
+        return table
 
     def _matrix_feed(self, data: Any) -> Feeds:
         X = np.asarray(data, dtype=np.float64)
@@ -323,6 +332,10 @@ needed"})
             )
         (name,) = self._file.types
         return {name: X}
+
+
+def _is_dict(row: Any) -> bool:
+    return isinstance(row, Mapping)
 
 
 def _read(path: Path) -> bytes:

@@ -60,7 +60,9 @@ def arrow_table(body: bytes, most_rows: int) -> Any:
     try:
         import pyarrow as pa
     except ImportError:
-        raise MissingExtraError("Arrow needs pyarrow: pip install pyarrow") from None
+        raise MissingExtraError(
+            "Arrow needs pyarrow where the service runs: pip install 'crank-rank[arrow]'"
+        ) from None
     try:
         table = pa.ipc.open_stream(body).read_all()
     except (pa.ArrowInvalid, OSError) as error:
