@@ -52,6 +52,26 @@ def test_figures_are_out_of_sample(teacher: crank.LinearModel) -> None:
     assert found.fidelity.estimate < seen
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", ["tree", "linear"])
+def test_rows_of_no_weight_are_as_if_absent(kind: Any, teacher: crank.LinearModel) -> None:
+    data = sample(120, 5)
+    weights = np.tile([0.0, 1.0, np.nan, 2.0], 30)
+    kept = weights > 0
+    found = crank.distill(teacher, data, weights=weights, kind=kind)
+    wanted = crank.distill(teacher, data[kept], weights=weights[kept], kind=kind)
+    assert found.n == wanted.n == 60
+    assert (found.fidelity, found.price) == (wanted.fidelity, wanted.price)
+    assert np.array_equal(found.model.predict(data), wanted.model.predict(data))
+    with pytest.raises(DataError, match="no row has a weight"):
+        crank.distill(teacher, data, weights=np.zeros(120))
+
+
+def test_too_few_rows_for_folds_ask_for_more(teacher: crank.LinearModel) -> None:
+    with pytest.raises(DataError, match="more rows"):
+        crank.distill(teacher, sample(3, 5))
+
+
 def test_no_response_is_needed(teacher: crank.LinearModel) -> None:
     data = sample(100, 4).drop(columns="y")
     found = crank.distill(teacher, data, "x1 + g", max_leaves=5)

@@ -261,6 +261,11 @@ def test_few_values_of_y_make_a_blend_too(values: int) -> None:
     assert m.metric == ("kendall" if values == 2 else "iauc")
 
 
+def test_three_rows_ask_for_a_single_model() -> None:
+    with pytest.raises(DataError, match=r"at least 4 rows; got 3\. Use a single model"):
+        crank.blend(sample()[:3], FORMULA)
+
+
 def test_a_blend_of_monotone_members_is_monotone_in_python_json_and_onnx() -> None:
     monotone = {"x1": "increasing", "x2": "decreasing"}
     frame = sample(400).assign(

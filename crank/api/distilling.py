@@ -106,7 +106,7 @@ def distill(
     kind : {"tree", "linear"}
         An oriented tree, or a linear ranker with a light penalty.
     weights : str or array-like, optional
-        Case weights.
+        Case weights; rows whose weight is 0 or missing are left out.
     cv : int
         Folds on which fidelity and price are measured.
     random_state : int
@@ -131,8 +131,13 @@ def distill(
     whole("cv", cv, 2)
     one_of("kind", kind, ("tree", "linear"))
     table = Table.read(data)
-    score = np.asarray(model.values(table, unknown=unknown), dtype=np.float64)
     w = read_weights(weights, table, data)
+    if w is not None and not (w > 0.0).all():  # rows of weight zero are as if absent
+        kept = w > 0.0
+        if not kept.any():
+            raise DataError("no row has a weight above zero: there is nothing to learn from.")
+        table, w = table.rows(kept), w[kept]
+    score = np.asarray(model.values(table, unknown=unknown), dtype=np.float64)
     ranks = rank(score, w)
     if ranks.n_distinct < 2:
         raise DataError("the model gives all rows the same score: there is no order to mimic.")
@@ -148,7 +153,7 @@ def distill(
         return tree if tree.tree.n_leaves <= max_leaves else tree.prune(n_leaves=max_leaves)
 
     rng = generator(random_state)
-    fold = stratified_folds(ranks, fold_count(ranks, cv), rng)
+    fold = stratified_folds(ranks, fold_count(ranks, cv, otherwise="more rows"), rng)
     mimicked = np.empty(len(score))
     for k in range(int(fold.max()) + 1):
         rows, test = (np.sort(ranks.row[at]) for at in (fold != k, fold == k))

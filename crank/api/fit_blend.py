@@ -211,7 +211,7 @@ def blend(
 
 def _folds(ranks: Ranks, cv: int, labels: NDArray[np.intp] | None, seed: int) -> NDArray[np.intp]:
     of_position = None if labels is None else labels[ranks.row]
-    count = fold_count(ranks, cv, of_position)
+    count = fold_count(ranks, cv, of_position, otherwise="a single model, such as crank.linear")
     rng = np.random.default_rng(seed)
     if of_position is None:
         return stratified_folds(ranks, count, rng)
