@@ -135,8 +135,44 @@ def test_goss_leaves_out_the_bags_of_small_trees() -> None:
     assert settings(BoosterOptions(), 500)["bagging_fraction"] == 0.8
 
 
-def test_leaves_that_are_set_anew_do_not_go_with_monotone() -> None:
-    options = BoosterOptions(params={"use_quantized_grad": True, "quant_train_renew_leaf": True})
-    assert settings(options, 500)["quant_train_renew_leaf"]
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"use_quantized_grad": True, "quant_train_renew_leaf": True},
+        {"path_smooth": 1.0},
+        {"monotone_constraints_method": "advanced"},
+        {"mc_method": "Advanced"},
+    ],
+)
+def test_what_turns_where_it_must_not_does_not_go_with_monotone(params: dict[str, Any]) -> None:
+    options = BoosterOptions(params=params)
+    settings(options, 500)
     with pytest.raises(OptionError, match="monotone="):
         settings(options, 500, (1, 0))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"monotone_constraints_method": "intermediate", "path_smooth": 0},
+        {"use_quantized_grad": True, "quant_train_renew_leaf": False},
+        {"data_sample_strategy": "goss"},
+        {"extra_trees": True},
+        {"learning_rate": 1.0},
+        {"max_delta_step": 0.2},
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_goes_with_monotone_is_monotone(params: dict[str, Any], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, _ = sample(1500)
+    y = X[:, 0] * (1.0 + rng.normal(size=1500)) + np.abs(X[:, 2]) + X[:, 0] * (X[:, 3] % 3)
+    X, y = X[~np.isnan(y)], y[~np.isnan(y)]
+    options = BoosterOptions(params=params, rounds=60)
+    ranker = fit_booster(X, rank(y), options=options, levels=LEVELS, monotone=(1, 0, -1, 0)).ranker
+    low = rng.normal(size=(10_000, 4))
+    low[:, 3] = rng.integers(0, 7, 10_000)
+    high = low + rng.exponential(size=(10_000, 4)) * (1.0, 0.0, -1.0, 0.0)
+    assert (ranker.predict(high) >= ranker.predict(low)).all()
+    assert (ranker.predict(high) > ranker.predict(low)).mean() > 0.2

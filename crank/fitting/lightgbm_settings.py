@@ -127,6 +127,10 @@ FOREIGN: Mapping[str, Sequence[str]] = {
     ),
 }
 """Settings of LightGBM that would change nothing, or what must not be changed; and why."""
+TURNING = ("monotone_constraints_method", "path_smooth", "quant_train_renew_leaf")
+"""Settings by which LightGBM's trees may turn in columns in which they must not (counted)."""
+HARMLESS = ("basic", "intermediate", "0", "0.0", "false")
+"""Their values by which they do not."""
 SIDE_BY_SIDE = 20_000
 """Rows below which folds run side by side, each in one thread; above, each fold in all threads."""
 
@@ -162,11 +166,12 @@ def settings(
         "verbosity": -1,
     }
     if any(monotone):
-        if chosen.get("quant_train_renew_leaf"):
-            raise OptionError(
-                "params names 'quant_train_renew_leaf', which sets leaves anew without a thought "
-                "for monotone=. Leave one of them out."
-            )
+        for name in TURNING:
+            if str(given.get(name, 0)).lower() not in HARMLESS:
+                raise OptionError(
+                    f"params gives {name!r} the value {given[name]!r}, by which LightGBM's trees "
+                    "do not keep to monotone=. Leave one of them out."
+                )
         chosen["monotone_constraints"] = list(monotone)
     else:  # LightGBM's "advanced" ends the process where categories are split without any
         chosen.pop("monotone_constraints_method", None)
