@@ -78,8 +78,9 @@ def leaf_sums(rows: LeafRows, under: FloatArray, upto: FloatArray) -> LeafSums:
     n = len(rows.leaf)
     found = LeafSums(np.empty(n), np.empty(n), np.empty(n))
     if n >= COMPILED_FROM and numba_works():
-        from crank.kernels.compiled_leaves import fill
+        from crank.kernels.compiled_leaves import BITS, fill
 
+        n_blocks = ((rows.n_leaves - 1) >> BITS) + 1
         fill(
             rows.leaf,
             rows.weight,
@@ -89,7 +90,8 @@ def leaf_sums(rows: LeafRows, under: FloatArray, upto: FloatArray) -> LeafSums:
             found.below,
             found.above,
             found.between,
-            *np.zeros((4, rows.n_leaves)),
+            rows.n_leaves,
+            *np.zeros((4, rows.n_leaves + n_blocks)),
         )
     else:
         _fill(rows, under, upto, found)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from crank.kernels.leaves import LeafRows, leaf_sums
 from crank.kernels.order import FloatArray, IntArray
 from crank.metrics.figures import IAUC, KENDALL, Figure
-from crank.metrics.inference import Concordance, described, figure_evidence
-from crank.metrics.intervals import spread
+from crank.metrics.inference import Concordance, described
+from crank.metrics.intervals import counted, spread
 from crank.metrics.pairs import unit_ratio
 from crank.ranks import Ranks
 
@@ -80,6 +80,7 @@ class _LeafSample:
         self.below = ranks.below[first] if tied else ranks.below
         upto = ranks.upto[first] if tied else ranks.upto
         self.mass, self.above = upto - self.below, ranks.total - upto
+        self.counted = counted(self.weight, self.mass, copies)
         # thresholds weigh if there are rows on both sides (theory §3)
         self.each = self.mass.copy()
         self.each[[0, -1]] = 0.0
@@ -97,7 +98,7 @@ class _LeafSample:
         return values if self.value is None else np.add.reduceat(values, self.first)
 
     def concordance(self, figure: Figure, estimate: float, influences: FloatArray) -> Concordance:
-        known = figure_evidence(figure, self.weight, self.mass, self.copies)
+        known = self.counted.evidence(figure.members, figure.bearing)
         around = spread(influences, known, self.copies)
         return described(figure, estimate, around, self.n, 0.05)
 

@@ -58,6 +58,44 @@ class Evidence:
     sets: float
 
 
+@dataclass(frozen=True)
+class Counted:
+    """What figures of one sample know of its weights and ties.
+
+    Attributes
+    ----------
+    units : float
+        Number of independent units; see `Spread`.
+    apart : float
+        Share of pairs whose y differ, half of them at most.
+    largest : tuple of float
+        Shares of the two commonest y, or of the only one.
+    """
+
+    units: float
+    apart: float
+    largest: tuple[float, ...]
+
+    def evidence(self, members: int, bearing: float = 1.0) -> Evidence:
+        """Count what is independent for a figure; see the function of that name."""
+        # a set takes each y once: the commonest values run out of partners
+        left = [
+            (1.0 - sum(self.largest[: k + 1])) / (members - 1 - k)
+            for k in range(min(members - 1, len(self.largest)))
+        ]
+        sets = self.units * min(1.0 / members, *left)
+        return Evidence(self.units, max(bearing * self.units**2 * self.apart, 1.0), max(sets, 1.0))
+
+
+def counted(weight: FloatArray, mass: FloatArray, copies: FloatArray | None = None) -> Counted:
+    """Take from weights and ties what figures need, whichever it is; as `evidence`."""
+    share = mass / mass.sum()
+    common = min(2, len(share))
+    largest = np.sort(np.partition(share, -common)[-common:])[::-1]
+    apart = (1.0 - dot(share, share)) / 2.0
+    return Counted(effective_number(weight, copies), apart, tuple(largest.tolist()))
+
+
 def evidence(
     weight: FloatArray,
     mass: FloatArray,
@@ -88,15 +126,7 @@ def evidence(
     >>> evidence(np.ones(8), np.array([7.0, 1.0]), 2)  # only one row differs from the others
     Evidence(units=8.0, pairs=7.0, sets=1.0)
     """
-    units = effective_number(weight, copies)
-    share = mass / mass.sum()
-    apart = (1.0 - dot(share, share)) / 2.0
-    # a set takes each y once: the commonest values run out of partners
-    rare = min(members - 1, len(share))
-    top = np.sort(np.partition(share, -rare)[-rare:])[::-1].cumsum()
-    left = [(1.0 - part) / (members - 1 - k) for k, part in enumerate(top.tolist())]
-    sets = units * min(1.0 / members, *left)
-    return Evidence(units, max(bearing * units**2 * apart, 1.0), max(sets, 1.0))
+    return counted(weight, mass, copies).evidence(members, bearing)
 
 
 def spread(influences: FloatArray, known: Evidence, copies: FloatArray | None = None) -> Spread:
