@@ -1,7 +1,7 @@
 """Sums over concordant pairs where the score takes few values and rows stand in order of y.
 
-Nothing is sorted by comparing. Compiled, a running total for each value of the score is enough, one
-pass of O(n · values); NumPy takes one pass a bit of the number of the value.
+Nothing is sorted by comparing. Compiled, running totals for each value of the score, and for
+blocks of values, are enough, in one pass; NumPy takes one pass a bit of the number of the value.
 """
 
 from __future__ import annotations
