@@ -1,12 +1,14 @@
 """Settings of LightGBM: none changes the loss in silence, none gives other scores than LightGBM."""
 
+import threading
 from typing import Any
 
+import lightgbm
 import numpy as np
 import pytest
 
 from crank.errors import OptionError
-from crank.fitting import lightgbm_settings
+from crank.fitting import lightgbm_engine, lightgbm_settings
 from crank.fitting.booster import fit_booster, ranker_of
 from crank.fitting.lightgbm_engine import Engine
 from crank.fitting.lightgbm_settings import FOREIGN, OWN, checked, settings
@@ -127,6 +129,24 @@ def test_lightgbm_says_nothing_in_threads_side_by_side(capfd: pytest.CaptureFixt
     options = BoosterOptions(max_rounds=30, n_jobs=2, params={"min_data_in_leaf": 20})
     fit_booster(X, rank(y), options=options, levels=LEVELS)
     assert capfd.readouterr().out == ""
+
+
+def test_hushing_a_thread_leaves_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lightgbm_settings, "SIDE_BY_SIDE", 0)
+    monkeypatch.setattr(lightgbm_engine, "_hushed", threading.local())
+    X, y = sample(100)
+    training = Engine(X, LEVELS, BoosterOptions(n_jobs=2)).training(rank(y))
+    given: list[int] = []
+    made = lightgbm.Dataset
+
+    def spy(*args: Any, **kwargs: Any) -> Any:
+        given.append(kwargs["params"]["num_threads"])
+        return made(*args, **kwargs)
+
+    monkeypatch.setattr(lightgbm, "Dataset", spy)
+    training.grow(1)
+    training.grow(1)
+    assert given == [2]
 
 
 def test_goss_leaves_out_the_bags_of_small_trees() -> None:

@@ -88,7 +88,7 @@ class Training:
 
     def grow(self, rounds: int) -> None:
         """Add trees."""
-        _hush()
+        _hush(self.booster.params["num_threads"])
         for _ in range(rounds):
             if self.finished:
                 return
@@ -120,12 +120,16 @@ class Training:
 _hushed = threading.local()
 
 
-def _hush() -> None:
-    """Keep LightGBM from warning in this thread: in each it does until that has read settings."""
+def _hush(num_threads: int) -> None:
+    """Keep LightGBM from warning in this thread: in each it does until that has read settings.
+
+    They would also set the number of threads of all boosters, so the one in use is given.
+    """
     if not hasattr(_hushed, "done"):
         import lightgbm
 
-        lightgbm.Dataset(np.zeros((2, 1)), params={"verbosity": -1, "num_threads": 1}).construct()
+        params = {"verbosity": -1, "num_threads": num_threads}
+        lightgbm.Dataset(np.zeros((2, 1)), params=params).construct()
         _hushed.done = True
 
 
