@@ -132,6 +132,26 @@ def test_a_loaded_model_needs_no_lightgbm(
     assert str(again.summary()) == str(model.summary())
 
 
+def test_numbers_of_numpy_are_options_that_a_file_can_hold() -> None:
+    frame, i = sample(), np.int64
+    params = {"num_leaves": i(5), "extra_trees": np.bool_(True), "learning_rate": np.float32(0.25)}
+    many = {"max_bin_by_feature": np.full(4, 20)}
+    m = crank.boost(
+        frame,
+        FORMULA,
+        max_rounds=10,
+        patience=i(5),  # type: ignore[arg-type]  # what a search over np.arange gives
+        cv=i(2),  # type: ignore[arg-type]
+        random_state=i(3),  # type: ignore[arg-type]
+        params=params | many,
+    )
+    again = crank.from_json(m.to_json())
+    assert np.array_equal(again.predict(frame), m.predict(frame))
+    assert again.to_json() == m.to_json()
+    fixed = crank.boost(frame, FORMULA, rounds=i(3))  # type: ignore[arg-type]
+    assert crank.from_json(fixed.to_json()).to_json() == fixed.to_json()
+
+
 def test_without_lightgbm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"crank-rank\[lightgbm\]"):

@@ -92,7 +92,15 @@ class BoosterOptions:
                 f"params={self.params!r} is not allowed. Allowed: a mapping of settings of "
                 "LightGBM, such as {'num_leaves': 15}."
             )
-        object.__setattr__(self, "params", dict(self.params))
+        # NumPy's numbers and arrays become Python's, which files can hold
+        for name in ("rounds", "max_rounds", "patience", "cv", "random_state", "n_jobs"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, None if given is None else int(given))
+        of_python = {
+            name: value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+            for name, value in self.params.items()
+        }
+        object.__setattr__(self, "params", of_python)
         object.__setattr__(self, "monotone", in_words(self.monotone))
         if self.interaction is not None and self.interaction != "none":
             object.__setattr__(self, "interaction", _sets(self.interaction))
