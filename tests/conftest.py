@@ -1,6 +1,7 @@
 """What all tests share: the rules that make a run repeatable, real data sets and small samples."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.randomly_reset_seed = False
     os.environ["SOURCE_DATE_EPOCH"] = "1512345678"  # when models are said to be fitted
     os.environ["MPLBACKEND"] = "Agg"  # whether there is a screen or not
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start jobs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # commands of the tests inherit it
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
