@@ -16,12 +16,16 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import crank
 from crank import ForestModel, RankingForest
 from crank.cli import main
+from crank.criteria import get_criterion
 from crank.errors import DataError, ModelFileError, OptionError
 from crank.export.json.text import fingerprint
 from crank.fitting import bag_trees
 from crank.fitting import forest as fitting
 from crank.fitting.forest import Bags, fit_forest, response_rungs
+from crank.fitting.rule_trees import rule_trees
+from crank.growing.matrix import TrainingMatrix
 from crank.metrics.figures import IAUC
+from crank.plugins.logistic import Logistic
 from crank.plugins.stump import Stump
 from crank.rankers.forest import ForestOptions, quantile_places
 from crank.rankers.votes import GRID, ColumnTrees, RuleTrees
@@ -562,3 +566,29 @@ def test_the_estimator_is_judged_out_of_bag_only_if_asked(
         RankingForest(oob_score=1).fit(X, y)  # type: ignore[arg-type]  # on purpose
     two = RankingForest(5, random_state=0, oob_score=True).fit(X, y > 0)
     assert two.oob_score_ == two.oob_kendall_
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("max_features", [2, 3])
+def test_trees_of_rules_do_not_depend_on_which_bag_comes_first(
+    weighted: bool, max_features: int
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(size=(200, 3))
+    ranks = rank(X.sum(axis=1) + rng.normal(size=200), rng.uniform(0.5, 2.0, 200) * weighted + 1.0)
+    bags = rng.multinomial(200, np.full(200, 1 / 200), size=2)
+
+    def votes(order: tuple[int, ...]) -> dict[int, Any]:
+        make = rule_trees(
+            TrainingMatrix(X, (0,) * 3, 1),
+            ranks,
+            np.arange(200, dtype=np.int32),
+            Logistic(),
+            get_criterion("kendall"),
+            ForestOptions(n_trees=2, max_features=max_features, max_depth=3),
+        )
+        return {k: make(bags[k], k, True)[1] for k in order}
+
+    forwards, backwards = votes((0, 1)), votes((1, 0))
+    for k in (0, 1):
+        assert np.array_equal(forwards[k], backwards[k])

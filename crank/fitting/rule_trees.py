@@ -32,6 +32,10 @@ def rule_trees(
     """Return what grows a tree of the learner's rules from a bag."""
     vote = GRID * ranks.quantile
     some = options.features_of(data.X.shape[1])
+    # what is measured once for all trees is of all rows, whichever bag comes first
+    first = bind(learner, data)
+    first.passes(ranks)
+    first.close()
 
     def make(draws: Ints, seed: int, voting: bool) -> tuple[RuleTrees, NDArray[np.int64] | None]:
         drawn = np.flatnonzero(draws)

@@ -224,9 +224,11 @@ class StandardisedSplitter(NodeWiseSplitter):
 
     def passes(self, ranks: Ranks) -> Passes:
         """Measure the columns with case weights: those of the first tree, which has all rows."""
-        if not ranks.unweighted and "standardiser" not in self.data.shared:
-            weight = np.zeros(len(self.data.X))
-            weight[ranks.row] = ranks.weight
+        if "standardiser" not in self.data.shared:
+            weight = None
+            if not ranks.unweighted:
+                weight = np.zeros(len(self.data.X))
+                weight[ranks.row] = ranks.weight
             self.data.shared["standardiser"] = Standardiser.of(self.data.X, weight)
         return super().passes(ranks)
 
