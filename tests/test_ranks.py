@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crank import ranks
-from crank.kernels.compiled_sort import stable_order
+from crank.kernels.compiled_sort import sorted_values, stable_order
 from crank.ranks import Ranks, rank
 
 tied = st.lists(st.integers(-3, 3), min_size=1, max_size=25)
@@ -95,3 +95,13 @@ def test_a_subset_ranks_like_its_own_rows(weighted: bool) -> None:
 def test_quantiles_lie_inside_the_unit_interval() -> None:
     r = rank(np.array([1.0, 2.0, 2.0, 5.0]))
     assert r.quantile.tolist() == [0.125, 0.5, 0.5, 0.875]
+
+
+@given(st.lists(st.floats(allow_nan=False), max_size=60))
+def test_compiled_values_are_sorted_as_by_numpy(values: list[float]) -> None:
+    x = np.array(values, dtype=np.float64)
+    kept = x.copy()
+    assert np.array_equal(sorted_values(x), np.sort(x))
+    assert np.array_equal(x, kept)
+    many = np.outer([1.0, -1.0, 1e-300, 0.0, -0.0], x[np.isfinite(x)]).ravel()
+    assert np.array_equal(sorted_values(many), np.sort(many))

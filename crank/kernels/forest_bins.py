@@ -64,7 +64,7 @@ def bin_columns(
         Rows in the order of y.
     threads : Threads
     compiled : bool
-        Whether compiled code may look the bins up: the same ones.
+        Whether compiled code may sort and look the bins up: the same ones.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def bin_columns(
     def learn(j: int) -> None:
         edges = low = np.arange(float(levels[j]))
         if not levels[j]:
-            edges, low = _edges(np.ascontiguousarray(X[:, j], dtype=np.float64))
+            edges, low = _edges(np.ascontiguousarray(X[:, j], dtype=np.float64), compiled)
         k = n_bins[j] = len(edges)
         smallest[j, :k], largest[j, :k] = low, edges
         if not compiled:
@@ -120,11 +120,19 @@ def _look_up(
     )
 
 
-def _edges(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _edges(
+    x: NDArray[np.float64], compiled: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the largest and the smallest value of each bin."""
-    known = np.sort(x[~np.isnan(x)])
+    known = x[~np.isnan(x)]
     if not len(known):
         return known, known
+    if compiled:
+        from crank.kernels.compiled_sort import sorted_values
+
+        known = sorted_values(known)
+    else:
+        known.sort()
     new = known[1:] != known[:-1]
     if np.count_nonzero(new) < MOST_LEVELS:
         last = np.append(np.flatnonzero(new), len(known) - 1)
