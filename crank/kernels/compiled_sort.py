@@ -86,7 +86,8 @@ def sorted_values(x: NDArray[np.float64]) -> NDArray[np.float64]:
     counts, place = np.zeros((6, 1 << BITS), dtype=np.int64), np.empty(1 << BITS, dtype=np.int64)
     found = keys[_radix_values(keys, counts, place)].view(np.int64)
     found ^= (~found >> 63) | SIGN
-    return found.view(np.float64)
+    values: NDArray[np.float64] = found.view(np.float64)
+    return values
 
 
 SIGN = np.int64(-(2**63))
