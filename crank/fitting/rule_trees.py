@@ -34,7 +34,7 @@ def rule_trees(
     some = options.features_of(data.X.shape[1])
     # what is measured once for all trees is of all rows, whichever bag comes first
     first = bind(learner, data)
-    first.passes(ranks)
+    first.measure(ranks)
     first.close()
 
     def make(draws: Ints, seed: int, voting: bool) -> tuple[RuleTrees, NDArray[np.int64] | None]:

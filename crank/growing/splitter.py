@@ -87,6 +87,9 @@ class Splitter(ABC):
     def split(self, task: LayerTask) -> LayerSplits:
         """Split every node of a layer that is worth splitting."""
 
+    def measure(self, ranks: Ranks) -> None:  # noqa: B027 - most splitters measure nothing
+        """Measure what trees on the matrix share, by these rows, if that has not been done."""
+
     def passes(self, ranks: Ranks) -> Passes:
         """Choose how the grower does its own work on each layer; in NumPy by default."""
         return Passes(ranks)

@@ -45,6 +45,11 @@ class CheckedSplitter(Splitter):
             raise broken(self.learner, f"has a splitter that {problem}")
         return LayerSplits(list(found.splits), np.asarray(found.left))
 
+    def measure(self, ranks: Ranks) -> None:
+        """Let the splitter measure what trees share."""
+        with blamed(self.learner, "measure of its splitter"):
+            self.splitter.measure(ranks)
+
     def passes(self, ranks: Ranks) -> Passes:
         """Take the passes that the splitter chooses."""
         with blamed(self.learner, "passes of its splitter"):

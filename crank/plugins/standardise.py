@@ -222,14 +222,19 @@ class StandardisedSplitter(NodeWiseSplitter):
         found: Standardiser = self.data.shared["standardiser"]
         return found
 
-    def passes(self, ranks: Ranks) -> Passes:
-        """Measure the columns with case weights: those of the first tree, which has all rows."""
+    def measure(self, ranks: Ranks) -> None:
+        """Measure the columns, with case weights if there are any."""
         if "standardiser" not in self.data.shared:
             weight = None
             if not ranks.unweighted:
                 weight = np.zeros(len(self.data.X))
                 weight[ranks.row] = ranks.weight
             self.data.shared["standardiser"] = Standardiser.of(self.data.X, weight)
+
+    def passes(self, ranks: Ranks) -> Passes:
+        """Measure the columns with case weights: those of the first tree, which has all rows."""
+        if not ranks.unweighted:
+            self.measure(ranks)
         return super().passes(ranks)
 
     def gather(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
