@@ -220,12 +220,14 @@ def test_an_interrupt_while_the_file_is_made_leaves_nothing(
     assert set(folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("by", ["pyarrow", "Python"])
+@pytest.mark.parametrize("by", ["pyarrow", "pandas", "Python"])
 def test_errors_name_the_line_of_the_file(
     folder: Path, capsys: pytest.CaptureFixture[str], by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if by != "pyarrow":
+        monkeypatch.setattr("crank.datafiles.arrow.available", lambda: False)
     if by == "Python":
-        monkeypatch.setattr("crank.datafiles.csvfile.available", lambda: False)
+        monkeypatch.setattr("crank.datafiles.pandas.available", lambda: False)
     rows = ['1,"a\n"' if k == 3 else "1,a" for k in range(50)]
     for bad, says in (("inf,a", "infinite values in this row"), ("1,zz", "does not know: 'zz'")):
         lines = [*rows[:40], bad, *rows[41:]]

@@ -51,14 +51,15 @@ def read_columns(path: Any, expected: Any, **options: Any) -> dict[str, list[Any
     return {name: [v for table in tables for v in column(table, name)] for name in expected}
 
 
-@pytest.fixture(params=["pyarrow", "Python"])
+@pytest.fixture(params=["pyarrow", "pandas", "Python"])
 def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Read and write CSV files by Arrow, and by Python alone."""
+    """Read and write CSV files by Arrow, read them by pandas, and by Python alone."""
     if request.param == "pyarrow":
         pytest.importorskip("pyarrow")
     else:
-        monkeypatch.setattr("crank.datafiles.csvfile.available", lambda: False)
-        monkeypatch.setattr("crank.datafiles.output.available", lambda: False)
+        monkeypatch.setattr("crank.datafiles.arrow.available", lambda: False)
+    if request.param == "Python":
+        monkeypatch.setattr("crank.datafiles.pandas.available", lambda: False)
     return str(request.param)
 
 

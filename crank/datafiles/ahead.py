@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from crank.datafiles.arrow import ArrowBlocks, ArrowColumns
-from crank.datafiles.blocks import Block, lines_in
+from crank.datafiles.blocks import BYTE_ORDER_MARK, Block, lines_in
 from crank.errors import DataError
+from crank.frames.columns import Column
 from crank.kernels.threads import count
 
 MOST_THREADS = 8
 """Each holds a block, so they bound the memory."""
 Item = TypeVar("Item")
+BlockColumns: TypeAlias = tuple[dict[str, Column], dict[str, Any], int]
+"""The model's columns, those to keep, and the number of rows."""
+
+
+class BlockReader(Protocol):
+    """A library's reader of blocks."""
+
+    def columns(self, content: bytes, quoted: bool) -> BlockColumns | None:
+        """Read a block of whole records; None where Python must read it."""
 
 
 class Parsed(NamedTuple):
@@ -22,11 +31,11 @@ class Parsed(NamedTuple):
 
     block: Block
     line: int
-    columns: ArrowColumns | None
+    columns: BlockColumns | None
 
 
-def parsed(cut: Iterator[Block], arrow: ArrowBlocks | None, line: int) -> Iterator[Parsed]:
-    """Let Arrow parse blocks, a thread for each of a few.
+def parsed(cut: Iterator[Block], reader: BlockReader | None, line: int) -> Iterator[Parsed]:
+    """Let a library parse blocks, a thread for each of a few.
 
     Threads of Arrow's own would share a block instead, which takes more time of the cores.
 
@@ -34,15 +43,16 @@ def parsed(cut: Iterator[Block], arrow: ArrowBlocks | None, line: int) -> Iterat
     ----------
     cut : iterator of Block
         Only the last may be irregular: it is read on in the file itself.
-    arrow : ArrowBlocks or None
+    reader : BlockReader, optional
+        Without one, Python must read them all.
     line : int
         Number of the first block's first line in the file, counted from 1.
     """
     threads = min(count(-1), MOST_THREADS)
     with ThreadPoolExecutor(threads) as pool:
-        begun = _begun(cut, arrow, pool)
+        begun = _begun(cut, reader, pool)
         try:
-            for block, task in ahead(begun, 0 if arrow is None else threads):
+            for block, task in ahead(begun, 0 if reader is None else threads):
                 columns = None if task is None else task.result()
                 yield Parsed(block, line, columns)
                 if columns is None or block.quoted:
@@ -54,13 +64,15 @@ def parsed(cut: Iterator[Block], arrow: ArrowBlocks | None, line: int) -> Iterat
 
 
 def _begun(
-    cut: Iterator[Block], arrow: ArrowBlocks | None, pool: ThreadPoolExecutor
-) -> Iterator[tuple[Block, Future[ArrowColumns | None] | None]]:
+    cut: Iterator[Block], reader: BlockReader | None, pool: ThreadPoolExecutor
+) -> Iterator[tuple[Block, Future[BlockColumns | None] | None]]:
     for block in cut:
-        if arrow is None or not block.regular:
+        # libraries drop the mark, which is text anywhere but at the start of the file
+        marked = block.content.startswith(BYTE_ORDER_MARK)
+        if reader is None or not block.regular or marked:
             yield block, None
         else:
-            yield block, pool.submit(arrow.columns, block.content, block.quoted)
+            yield block, pool.submit(reader.columns, block.content, block.quoted)
 
 
 def ahead(items: Iterator[Item], most: int) -> Iterator[Item]:

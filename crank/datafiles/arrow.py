@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from crank.datafiles.ahead import BlockColumns
 from crank.datafiles.expected import Expected
-from crank.datafiles.fields import as_column, marks_of
+from crank.datafiles.fields import coded_column, marks_of
 from crank.errors import DataError
-from crank.frames.columns import Coded, Column
-
-ArrowColumns: TypeAlias = tuple[dict[str, Column], dict[str, Any], int]
-"""The model's columns, those to keep, and the number of rows."""
-
+from crank.frames.columns import Column
 
 WHOLE = 2**30
 """Bytes that Arrow takes at a time: more than a block has, so that a column is one array."""
@@ -89,7 +86,7 @@ class ArrowBlocks:
             strings_can_be_null=False,
         )
 
-    def columns(self, content: bytes, quoted: bool) -> ArrowColumns | None:
+    def columns(self, content: bytes, quoted: bool) -> BlockColumns | None:
         """Read a block, with quotes or without: the model's columns, those to keep, and rows."""
         try:
             table = self._model_table(content, quoted)
@@ -124,16 +121,8 @@ class ArrowBlocks:
         if expected.type == "number":
             return as_array(_whole(found), np.float64)
         whole = _whole(found.unify_dictionaries())
-        levels = whole.dictionary.to_pylist()
         codes = as_array(whole.indices, np.int32)
-        if expected.type == "text":
-            marks = marks_of(expected, self.marks)
-            absent = [k for k, level in enumerate(levels) if level in marks]
-            if absent:
-                codes = np.where(np.isin(codes, absent), -1, codes)
-            return Coded(codes, tuple(levels))
-        values = as_column(levels, expected, name, [0] * len(levels), self.marks)
-        return np.asarray(values[codes])
+        return coded_column(codes, whole.dictionary.to_pylist(), expected, name, self.marks)
 
 
 def _whole(column: Any) -> Any:

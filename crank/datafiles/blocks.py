@@ -14,7 +14,7 @@ SIZE = 2**22
 LARGEST = 2**26
 """Bytes of one record; a quote that is never closed would otherwise fill the memory."""
 _QUOTE, _FEED, _RETURN = b'"', b"\n", b"\r"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Block(NamedTuple):
@@ -44,7 +44,7 @@ def blocks(file: IO[bytes], delimiter: str, size: int = SIZE) -> Iterator[Block]
     [b'a,b\n', b'1,"x\ny"\n', b'2,z']
     """
     held = b""
-    read = file.read(size).removeprefix(_BYTE_ORDER_MARK)
+    read = file.read(size).removeprefix(BYTE_ORDER_MARK)
     while held or read:
         quoted = _QUOTE in held or _QUOTE in read
         parted = _parted_quoted if quoted else _parted
@@ -84,6 +84,38 @@ def lines_in(content: bytes) -> int:
         return int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == ord(_FEED)))
     both = content.count(b"\r\n")
     return content.count(_FEED) + content.count(_RETURN) - both
+
+
+def records_in(content: bytes, quoted: bool, delimiter: str, width: int) -> int | None:
+    r"""Count the records of a block; None if one has more or fewer fields than the others should.
+
+    Examples
+    --------
+    >>> records_in(b"1,2\n3,4", False, ",", 2), records_in(b"1,2\n\n3", False, ",", 2)
+    (2, None)
+    """
+    array: NDArray[np.uint8] = np.frombuffer(content, dtype=np.uint8)
+    ends = _line_ends(array)
+    edges = np.flatnonzero(ends | (array == ord(delimiter)))
+    if quoted:
+        quotes = np.flatnonzero(array == ord(_QUOTE))
+        edges = edges[np.searchsorted(quotes, edges) % 2 == 0]
+    last = ends[edges]
+    if not content.endswith((_FEED, _RETURN)):
+        last = np.append(last, True)
+    count = int(np.count_nonzero(last))
+    even = len(last) == count * width and bool(last[width - 1 :: width].all())
+    return count if even else None
+
+
+def _line_ends(array: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Mark the bytes that end a line: a line feed, a carriage return or both."""
+    ends: NDArray[np.bool_] = array == ord(_FEED)
+    returns = np.flatnonzero(array == ord(_RETURN))
+    if len(returns):
+        after = array[np.minimum(returns + 1, len(array) - 1)]
+        ends[returns[after != ord(_FEED)]] = True
+    return ends
 
 
 def _last_end(content: bytes) -> int:

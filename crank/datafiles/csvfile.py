@@ -1,4 +1,4 @@
-"""A CSV file in pieces: by Arrow where it can, by Python what is odd."""
+"""A CSV file in pieces: by Arrow or pandas where they can, by Python what is odd."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from crank.datafiles.ahead import parsed
-from crank.datafiles.arrow import ArrowBlocks, available
+from crank.datafiles import arrow, pandas
+from crank.datafiles.ahead import BlockReader, parsed
 from crank.datafiles.blocks import SIZE, Block, blocks
 from crank.datafiles.expected import Expected
 from crank.datafiles.fields import as_column
@@ -31,7 +31,7 @@ USUAL_HEADER, LARGEST_HEADER = 2**14, 2**22
 
 
 class CsvReader:
-    """Read a CSV file: by Arrow where it can, by Python what is odd."""
+    """Read a CSV file: by Arrow or pandas where they can, by Python what is odd."""
 
     def __init__(
         self, file: IO[bytes], path: str | Path, delimiter: str, marks: frozenset[str] | None
@@ -58,14 +58,10 @@ class CsvReader:
         cut = blocks(self.file, self.delimiter, SIZE)
         first = next(cut, None)
         header, first, below = self._header(first)
-        self.width = width = len(header)
+        self.width = len(header)
         self.expected, self.keep = expected, keep
         self.position = _positions(header, [*expected, *keep])
-        arrow = None
-        if available() and len(self.delimiter.encode()) == 1:
-            given = (width, self.position, expected, keep, self.delimiter, self.marks)
-            arrow = ArrowBlocks(*given)
-        for block, line, found in parsed(chain([first], cut), arrow, below):
+        for block, line, found in parsed(chain([first], cut), self._block_reader(), below):
             if found is not None:
                 yield from self._slices(block, line, *found, rows)
                 continue
@@ -73,11 +69,19 @@ class CsvReader:
             text = TextIOWrapper(
                 raw if block.regular else _joined(raw, self.file), "utf-8", newline=""
             )
-            for read in read_rows(text, self.delimiter, width, line, rows):
+            for read in read_rows(text, self.delimiter, self.width, line, rows):
                 yield self._piece(read)
             text.detach()
         if not first.content:
             yield self._piece(Rows([], []))
+
+    def _block_reader(self) -> BlockReader | None:
+        given = (self.width, self.position, self.expected, self.keep, self.delimiter, self.marks)
+        if len(self.delimiter.encode()) > 1:
+            return None
+        if arrow.available():
+            return arrow.ArrowBlocks(*given)
+        return pandas.PandasBlocks(*given) if pandas.available() else None
 
     def _header(self, first: Block | None) -> tuple[list[str], Block, int]:
         """Read the first record; return the block without it, and the line after it."""

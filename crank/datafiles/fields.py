@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crank.datafiles.expected import Expected
 from crank.errors import DataError
-from crank.frames.columns import LARGEST_WHOLE
+from crank.frames.columns import LARGEST_WHOLE, Coded, Column
 
 MISSING_MARKS = frozenset(
     [
@@ -89,6 +89,40 @@ def as_column(
         column[:] = values
         return column
     return np.array(values, dtype=np.float64)  # None becomes NaN
+
+
+def coded_column(
+    codes: NDArray[np.int32],
+    levels: Sequence[str],
+    expected: Expected,
+    name: str,
+    marks: frozenset[str] | None = None,
+) -> Column:
+    """Turn a column whose fields are numbered into what the model expects.
+
+    Parameters
+    ----------
+    codes : array of int32, shape (n,)
+    levels : sequence of str
+        The field that each code stands for.
+    expected : Expected
+    name : str
+    marks : frozenset of str, optional
+        As for `as_column`.
+
+    Examples
+    --------
+    >>> coded_column(np.array([0, 1, 0]), ["2.5", ""], Expected("number"), "x")
+    array([2.5, nan, 2.5])
+    """
+    if expected.type == "text":
+        absent = marks_of(expected, marks)
+        missing = [k for k, level in enumerate(levels) if level in absent]
+        if missing:
+            codes = np.where(np.isin(codes, missing), np.int32(-1), codes)
+        return Coded(codes, tuple(levels))
+    values = as_column(levels, expected, name, [0] * len(levels), marks)
+    return np.asarray(values[codes])
 
 
 def _date(field: str) -> datetime | None:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.datafiles.arrow import as_array, available
+from crank.datafiles import arrow
 from crank.datafiles.formats import create_text, delimiter_of, format_of
 from crank.datafiles.ipc import IpcWriter
 from crank.datafiles.parquet import ParquetWriter, engine
@@ -114,7 +114,7 @@ class CsvWriter:
             self._writer.writerow(columns)
             self._header_written = True
         (first, *more) = columns.values()
-        if not more and _is_numeric(first) and available() and len(first):
+        if not more and _is_numeric(first) and len(first):
             self._file.flush()
             self._file.buffer.write(_lines(first))
         else:
@@ -128,6 +128,8 @@ def _is_numeric(values: Any) -> bool:
 
 def _lines(values: NDArray[Any]) -> Any:
     """Write numbers one a line: they need no quotes, and Arrow's texts lie in one buffer."""
+    if not arrow.available():
+        return "".join(_numbers(values, end="\n")).encode("ascii")
     lines = _words(values, end="\n")
     _, ends, text = lines.buffers()
     return memoryview(text)[: int(np.frombuffer(ends, dtype=np.int32)[len(lines)])]
@@ -145,12 +147,21 @@ def _fields(values: Any) -> Sequence[Any]:
     return taken
 
 
-def _numbers(values: NDArray[Any]) -> list[str]:
+def _numbers(values: NDArray[Any], end: str = "") -> list[str]:
     """Write each number as Python does, with as many digits as bring it back."""
-    if not available():
-        return [*map(repr, values.tolist())]
-    words: list[str] = _words(values).to_pylist()
-    return words
+    if arrow.available():
+        words: list[str] = _words(values, end).to_pylist()
+        return words
+    values = _contiguous(values)
+    bits = values.view(np.int64).tolist()  # which tell 0.0 from -0.0
+    distinct = [*set(bits)]  # the few scores of a tree are written once each
+    numbers = np.array(distinct, dtype=np.int64).view(values.dtype).tolist()
+    text = dict(zip(distinct, [f"{number!r}{end}" for number in numbers], strict=True))
+    return [*map(text.__getitem__, bits)]
+
+
+def _contiguous(values: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(values, np.float64 if values.dtype.kind == "f" else np.int64)
 
 
 def _words(values: NDArray[Any], end: str = "") -> Any:
@@ -159,9 +170,9 @@ def _words(values: NDArray[Any], end: str = "") -> Any:
     Arrow begins to write exponents elsewhere and leaves out the ``.0`` of whole numbers.
     """
     pyarrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
-    values = np.ascontiguousarray(values, np.float64 if values.dtype.kind == "f" else np.int64)
+    values = _contiguous(values)
     coded = _arrow(pyarrow.int64(), values).dictionary_encode()
-    distinct = as_array(coded.dictionary, values.dtype)
+    distinct = arrow.as_array(coded.dictionary, values.dtype)
     if 2 * len(distinct) <= len(values):
         return _texts([f"{v!r}{end}" for v in distinct.tolist()]).take(coded.indices)
     own = pyarrow.float64() if values.dtype.kind == "f" else pyarrow.int64()
