@@ -62,6 +62,24 @@ def test_natural_splines_take_rs_options() -> None:
     np.testing.assert_allclose(learned("y ~ ns(x)").matrix(DATA)[:4, 0], line, atol=1e-14)
 
 
+@pytest.mark.parametrize("unit", [1e60, 1e110, 1e300, 1e-60, 1e-110, 1e-300])
+def test_splines_whose_cubes_lose_all_digits_are_refused(unit: float) -> None:
+    data = {"y": DATA["y"], "x": np.array(X) * unit}
+    with pytest.raises(DataError, match=r"'ns\(x, df=3\)' spreads over .*Allowed: 1e-50 to 1e\+50"):
+        learned("y ~ ns(x, df=3)", data)
+    with pytest.raises(DataError, match=r"'s\(x\)' spreads over .*Rescale the column"):
+        crank.linear(data, "y ~ s(x)")
+    with pytest.raises(DataError, match="cannot be computed in floating point"):
+        learned("y ~ poly(x, 3)", data)
+
+
+@pytest.mark.parametrize("unit", [1e48, 1e-48])
+def test_splines_of_wide_and_narrow_columns_are_those_of_others(unit: float) -> None:
+    data = {"y": DATA["y"], "x": np.array(X) * unit}
+    found = learned("y ~ ns(x, df=3)", data).matrix(data)
+    np.testing.assert_allclose(found, learned("y ~ ns(x, df=3)").matrix(DATA), atol=1e-12)
+
+
 def test_a_natural_spline_is_smooth_and_straight_outside() -> None:
     spec = learned("y ~ ns(x, df=4)")
     (factor,) = spec.factors

@@ -336,6 +336,24 @@ def test_redundant_and_constant_columns_are_left_out_as_in_r() -> None:
     assert np.isnan(nothing.anova()["pvalue"][0])
 
 
+@pytest.mark.parametrize("unit", [1e99, 1e-99])
+def test_wide_and_narrow_columns_are_fitted_as_far_as_variances_go(
+    toy: pd.DataFrame, unit: float, tmp_path: Path
+) -> None:
+    m = crank.linear(toy, "y ~ x1 + x2")
+    other = crank.linear(toy.assign(x1=toy["x1"] * unit), "y ~ x1 + x2")
+    np.testing.assert_allclose(other.ranker.coef * [unit, 1.0], m.ranker.coef, rtol=1e-9)
+    other.to_json(tmp_path / "m.json")
+    assert str(crank.load(tmp_path / "m.json").summary()) == str(other.summary())
+    further = toy.assign(x1=toy["x1"] * unit * unit)
+    with pytest.raises(DataError, match=r"'x1' spreads over .*Allowed: 1e-100 to 1e\+100"):
+        crank.linear(further, "y ~ x1 + x2")
+    with pytest.raises(DataError, match=r"'x1' spreads over"):
+        crank.linear(further, "y ~ x1 + x2", penalty="cv")
+    with pytest.raises(DataError, match=r"'x1' spreads over"):
+        crank.RankingLinear().fit(further[["x1", "x2"]], toy["y"])
+
+
 def test_messages_say_what_and_what_to_do(toy: pd.DataFrame) -> None:
     with pytest.raises(DataError, match=r"y is constant \(1 in 240 rows\)"):
         crank.linear(toy.assign(y=1.0), "y ~ x1")

@@ -14,7 +14,7 @@ from crank.cluster.rows import read_rows
 from crank.cluster.spread import design_of
 from crank.cluster.tally import FloatArray
 from crank.cluster.units import Units
-from crank.fitting.columns import ROUNDING, clearly_independent, independent
+from crank.fitting.columns import ROUNDING, check_spreads, clearly_independent, independent
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ def learn_columns(
     p = len(learned.design.names)
     zero, one = np.zeros(p), np.ones(p)
     first: Moments = cluster.sum(moments, learned, units, zero, one)
+    check_spreads(first.low, first.high, learned.design.names)
     centre = first.sums / first.weight
     size = np.maximum(np.maximum(np.abs(first.low), np.abs(first.high)), np.finfo(float).tiny)
     found: Moments = cluster.sum(moments, learned, units, centre, size)

@@ -23,7 +23,7 @@ from crank.fitting.additive import (
     prepared,
     subsample,
 )
-from crank.fitting.columns import check_columns
+from crank.fitting.columns import check_columns, check_spreads, extremes
 from crank.fitting.estimate import Judged, pooled_estimate
 from crank.fitting.folds import fold_count, grouped_folds, stratified_folds
 from crank.fitting.linear import Groups
@@ -109,6 +109,7 @@ def fit_terms(
         design = learn_design(parsed, table, native=False, smooth=True, weights=weights)
         X = design.matrix(table)
     check_columns(X.shape[1])
+    check_spreads(*extremes(X), design.names)
     if options.smoothing is None and not has_few_rows(X, ranks):
         sample = prepared(
             X,

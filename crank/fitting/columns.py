@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ ROWS, WIDE = 2**13, 64
 """Rows worked on at a time, so that they stay in the cache, and rows taken for one."""
 ROUNDING = 1e-12
 """A column that varies less than this share of its size is constant."""
+WIDEST = 1e100
+"""Columns that spread wider, or narrower than one over it, have variances that no double holds."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +167,23 @@ def check_columns(columns: int) -> None:
             f"{columns} columns are too many for a linear ranker, whose every step solves as many "
             f"equations. Allowed: {MOST_COLUMNS}. Join rare levels of factors, or fit a tree, "
             "which takes factors as they are."
+        )
+
+
+def check_spreads(lowest: FloatArray, highest: FloatArray, names: Sequence[str] = ()) -> None:
+    """Refuse columns so wide or so narrow that variances leave the range of doubles.
+
+    Examples
+    --------
+    >>> check_spreads(np.zeros(2), np.array([0.0, 1e99]))
+    """
+    with np.errstate(over="ignore"):
+        spread = highest - lowest
+    for k in np.flatnonzero((spread > WIDEST) | ((spread > 0.0) & (spread < 1.0 / WIDEST)))[:1]:
+        raise DataError(
+            f"{repr(names[k]) if len(names) else f'column {k}'} spreads over {spread[k]:.3g}, and "
+            f"squares of such numbers are no doubles. Allowed: {1.0 / WIDEST:g} to {WIDEST:g}. Give "
+            "the column in another unit, or fit a tree, which only compares."
         )
 
 

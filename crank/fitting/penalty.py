@@ -13,7 +13,7 @@ from crank.criteria import require_distinct
 from crank.design.slopes import Slopes
 from crank.errors import DataError
 from crank.fitting.bounded import Bounds
-from crank.fitting.columns import check_columns, standardised
+from crank.fitting.columns import check_columns, check_spreads, extremes, standardised
 from crank.fitting.folds import some_rows
 from crank.fitting.linear import WIDEST, Groups, fit_linear, settled
 from crank.fitting.pairs import Floats, Pairs, mean_loss
@@ -78,6 +78,7 @@ def fit_judged(
         Whether to cross-validate a fit whose penalty is given.
     """
     require_distinct(ranks)
+    check_spreads(*extremes(X), names)
     check_columns(X.shape[1])
     rng = np.random.default_rng(options.random_state)
     fit = partial(fit_linear, X, ranks, options=options, groups=groups, names=names, slopes=slopes)

@@ -15,6 +15,9 @@ from crank.formula.compile import RawFactor
 from crank.formula.natural import natural_spline
 from crank.formula.polynomials import polynomials
 
+WIDEST = 1e50
+"""Natural splines of columns that spread wider, or narrower than one over it, are refused."""
+
 
 def learn_poly(factor: RawFactor, steps: Steps, reader: Reader) -> Poly | Powers:
     """Learn orthonormal polynomials on the values of these rows."""
@@ -88,6 +91,7 @@ def learn_natural(factor: RawFactor, steps: Steps, reader: Reader) -> NaturalSpl
             f"the term {factor.name!r} needs a range, but its bounds are {lower} and {upper}. "
             f"Use a column that varies."
         )
+    check_spread(factor, lower, upper)
     if df is None:
         inner = _knots(factor, knots, lower, upper)
     elif knots is not None:
@@ -103,6 +107,17 @@ def learn_natural(factor: RawFactor, steps: Steps, reader: Reader) -> NaturalSpl
             f"values are the same. Lower df, or give knots=[…]."
         )
     return natural_spline(factor.name, steps, inner, (lower, upper), first)
+
+
+def check_spread(factor: RawFactor, lower: float, upper: float) -> None:
+    """Refuse columns so wide or so narrow that pieces of cubics are of no use as doubles."""
+    spread = 2.0 * (upper / 2.0 - lower / 2.0)
+    if not 1.0 / WIDEST <= spread <= WIDEST:
+        raise DataError(
+            f"the term {factor.name!r} spreads over {spread:.3g}, and cubes of such numbers lose "
+            f"all digits. Allowed: {1.0 / WIDEST:g} to {WIDEST:g}. Rescale the column, or fit a "
+            "tree to it as it is."
+        )
 
 
 def _present(factor: RawFactor, steps: Steps, reader: Reader) -> Floats:

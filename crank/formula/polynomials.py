@@ -25,12 +25,13 @@ def polynomials(x: Floats, degree: int) -> tuple[tuple[float, ...], tuple[float,
     """
     last, before = np.ones_like(x), np.zeros_like(x)
     alpha: list[float] = []
-    norms = [float(np.sum(last**2))]
+    norms = [np.sum(last**2)]  # NumPy's: too narrow a column gives 0/0, which is NaN
     values = np.empty((x.size, degree), order="F")
-    for k in range(degree):
-        alpha.append(float(np.sum(x * last**2) / norms[k]))
-        beta = norms[k] / norms[k - 1] if k else 0.0
-        before, last = last, (x - alpha[k]) * last - beta * before
-        norms.append(float(np.sum(last**2)))
-        values[:, k] = last / np.sqrt(norms[-1])
-    return tuple(alpha), tuple(norms), values
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for k in range(degree):
+            alpha.append(float(np.sum(x * last**2) / norms[k]))
+            beta = norms[k] / norms[k - 1] if k else 0.0
+            before, last = last, (x - alpha[k]) * last - beta * before
+            norms.append(np.sum(last**2))
+            values[:, k] = last / np.sqrt(norms[-1])
+    return tuple(alpha), tuple(map(float, norms)), values

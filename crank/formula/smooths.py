@@ -11,7 +11,7 @@ from crank.design.factors import Smooth
 from crank.design.operations import Floats
 from crank.design.reader import Reader
 from crank.errors import DataError, FormulaError
-from crank.formula.bases import option_error
+from crank.formula.bases import check_spread, option_error
 from crank.formula.compile import RawFactor
 from crank.formula.natural import bspline_pieces, natural_pieces
 from crank.formula.parse import ParsedFormula
@@ -41,6 +41,7 @@ def learn_smooth(
             f"the term {factor.name!r} needs a column that varies, and all {len(x)} rows have "
             f"{x[0]:g}. Leave the term out."
         )
+    check_spread(factor, float(x.min()), float(x.max()))
     return smooth(factor.name, steps, x, (COLUMNS if df is None else df) + 1, weights)
 
 
