@@ -182,8 +182,8 @@ def check_spreads(lowest: FloatArray, highest: FloatArray, names: Sequence[str] 
     for k in np.flatnonzero((spread > WIDEST) | ((spread > 0.0) & (spread < 1.0 / WIDEST)))[:1]:
         raise DataError(
             f"{repr(names[k]) if len(names) else f'column {k}'} spreads over {spread[k]:.3g}, and "
-            f"squares of such numbers are no doubles. Allowed: {1.0 / WIDEST:g} to {WIDEST:g}. Give "
-            "the column in another unit, or fit a tree, which only compares."
+            f"squares of such numbers are no doubles. Allowed: {1.0 / WIDEST:g} to {WIDEST:g}. "
+            "Rescale the column, or fit a tree to it as it is."
         )
 
 
