@@ -101,7 +101,9 @@ def test_the_reference_shows_an_example_of_everything_that_is_called() -> None:
     silent = {path for path, thing in things.items() if ">>>" not in (thing.__doc__ or "")}
     silent -= {path for path in silent if inspect.ismodule(things[path])}
     errors = {f"crank.errors.{name}" for name in crank.errors.__all__}  # but for their base
-    aliases = {"crank.plugins.base.Levels", "crank.plugins.base.NotExportableError"}
+    aliases = {
+        f"crank.plugins.base.{name}" for name in ("FloatArray", "Levels", "NotExportableError")
+    }
     assert silent <= errors - {"crank.errors.CrankError"} | aliases
 
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -76,10 +77,9 @@ def in_duckdb(query: str, data: pd.DataFrame) -> dict[str, np.ndarray]:
 
 
 def in_sqlite(query: str, data: pd.DataFrame) -> dict[str, np.ndarray]:
-    connection = sqlite3.connect(":memory:")
-    data.to_sql("my table", connection, index=False)
-    found = pd.read_sql(query, connection)
-    connection.close()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        data.to_sql("my table", connection, index=False)
+        found = pd.read_sql(query, connection)
     return {name: found[name].to_numpy() for name in found.columns}
 
 
@@ -156,9 +156,8 @@ def test_numbers_are_read_back_bit_for_bit(dialect: str) -> None:
     values = awkward_numbers()
     numbers = [DIALECTS[dialect].number(float(v)) for v in values]
     if dialect == "sqlite":
-        connection = sqlite3.connect(":memory:")
-        got = [connection.execute(f"SELECT {n}").fetchone()[0] for n in numbers]
-        connection.close()
+        with closing(sqlite3.connect(":memory:")) as connection:
+            got = [connection.execute(f"SELECT {n}").fetchone()[0] for n in numbers]
     else:
         duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
         with duckdb.connect() as connection:

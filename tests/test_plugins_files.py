@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -216,10 +217,9 @@ def test_a_plugins_test_of_one_column_is_written_as_sql(frame: pd.DataFrame) -> 
     m = crank.fit(frame, "y ~ a + b", learner=learner(**bound), max_depth=1, prune=None)
     new = frame.assign(a=frame["a"].mask(frame.index % 7 == 0))
     new.loc[1, "a"] = 0.1  # on the bound
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         new.to_sql("t", connection, index=False)
         found = [row[-1] for row in connection.execute(m.to_sql("sqlite", table="t"))]
-    connection.close()
     test = m.tree.nodes[0].split
     assert test is not None
     wanted = np.where(ColumnTest(0, 0.1, True, None, False).passes(new[["a"]].to_numpy()), 2.0, 1.0)

@@ -177,7 +177,7 @@ class ColumnSeen:
             codes[: len(self.declared)] = np.arange(len(self.declared))
             return Coded(codes, self.declared, self.ordered)
         if self.kind == "date":
-            column = np.full(n, np.datetime64("NaT"), dtype="datetime64[us]")
+            column = np.full(n, np.datetime64("NaT", "us"))
             days = sorted(self.levels) or ["1970-01-01"]
             column[: len(days)] = np.array(days, dtype="datetime64[us]")
             return column

@@ -109,11 +109,9 @@ def fit_forest(
         nonlocal taken
         yield from _each(grow, [(at, k) for k in range(first) for at in range(len(ways))], options)
         if first:
-            ways[:] = [
-                replace(way, kendall=trial.out.kendall())
-                for way, trial in zip(ways, trials, strict=True)
-            ]
-            taken = best_of([way.kendall for way in ways])
+            kendalls = [trial.out.kendall() for trial in trials]
+            ways[:] = [replace(way, kendall=k) for way, k in zip(ways, kendalls, strict=True)]
+            taken = best_of(kendalls)
         yield from _each(grow, [(taken, k) for k in range(first, options.n_trees)], options)
 
     total = options.n_trees + (len(ways) - 1) * first

@@ -35,7 +35,7 @@ def ways_to_grow(options: ForestOptions, n: int, d: int, *, stumps: bool) -> lis
     >>> [way.min_samples_leaf for way in ways_to_grow(ForestOptions(), 300, 8, stumps=True)]
     [2, 1, 5, 12]
     >>> ways_to_grow(ForestOptions(max_features=3), 10**6, 8, stumps=True)
-    [Way(thresholds='best', min_samples_leaf=5, max_features=3, kendall=nan)]
+    [Way(thresholds='best', min_samples_leaf=5, max_features=3, kendall=None)]
     """
     small = stumps and n < MOST_ROWS
     grains = GRAINS if small else ((options.leaf_of(n), AUTO_FEATURES),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,14 +15,14 @@ class Way:
     thresholds : {"best", "random", "mixed"}
     min_samples_leaf : int
     max_features : int, float, "sqrt" or None
-    kendall : float
-        d_τ out of bag of the first trees that were grown this way; NaN if none were tried.
+    kendall : float or None
+        d_τ out of bag of the first trees that were grown this way; None if none were tried.
     """
 
     thresholds: Literal["best", "random", "mixed"]
     min_samples_leaf: int
     max_features: int | float | Literal["sqrt"] | None
-    kendall: float = math.nan
+    kendall: float | None = None
 
 
 @dataclass(frozen=True)

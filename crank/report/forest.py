@@ -144,7 +144,7 @@ def choices(model: ForestRecord) -> pd.DataFrame:
                 for way in choice.ways
             ],
             "trees": choice.trees,
-            "oob_kendall": [way.kendall for way in choice.ways],
+            "oob_kendall": np.array([way.kendall for way in choice.ways], dtype=np.float64),
             "chosen": [way is choice.way for way in choice.ways],
         }
     )

@@ -49,7 +49,7 @@ def _estimate(found: Estimate) -> dict[str, float | None]:
 def _choice(choice: Choice) -> dict[str, Any]:
     ways = [
         {name: stored_setting(value) for name, value in vars(way).items()}
-        | {"kendall": number(way.kendall)}
+        | {"kendall": None if way.kendall is None else number(way.kendall)}
         for way in choice.ways
     ]
     return {"ways": ways, "taken": choice.taken, "trees": choice.trees}
@@ -125,7 +125,7 @@ def read(stored: dict[str, Any], design: DesignSpec) -> ForestRanker:
 def _read_choice(stored: Mapping[str, Any] | None, options: ForestOptions) -> Choice | None:
     if stored is None:  # files of older versions
         return None
-    ways = tuple(Way(**way | {"kendall": read_number(way["kendall"])}) for way in stored["ways"])
+    ways = tuple(Way(**way) for way in stored["ways"])
     for way in ways:
         options.settled(way)  # which checks it
     if stored["taken"] >= len(ways):
