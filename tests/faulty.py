@@ -176,6 +176,13 @@ def onnx_of(change: Any) -> Any:
     return onnx(lambda self, graph, x: change(graph, LinearRule.to_onnx(self, graph, x)))
 
 
+def through_single(graph: Any, value: str) -> str:
+    # ONNX Runtime 1.15 leaves out two casts in a row
+    single = graph.op("Cast", value, to=1)
+    again = graph.op("Mul", graph.op("Sign", single), graph.op("Abs", single))
+    return str(graph.op("Cast", again, to=11))
+
+
 class Halver(Splitter):
     """Cut each node at 0 of the first column; faults change its answer."""
 
@@ -485,9 +492,7 @@ FAULTS: dict[str, tuple[str, Any]] = {
     ),
     "ONNX through single precision": (
         "exports ONNX",
-        lambda: onnx_of(
-            lambda graph, value: graph.op("Cast", graph.op("Cast", value, to=1), to=11)
-        ),
+        lambda: onnx_of(through_single),
     ),
     "ONNX of another shape": (
         "exports ONNX",

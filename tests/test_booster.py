@@ -476,7 +476,8 @@ def test_the_command_line_fits_scores_and_exports(
     assert m.to_json() == wanted.to_json()
     assert main(["export", "m.json", "--onnx", "m.onnx"]) == 0
     assert main(["score", "m.onnx", "d.csv", "-o", "o.csv"]) == 0
-    assert np.array_equal(pd.read_csv("o.csv")["score"], m.predict(frame))
+    scores = pd.read_csv("o.csv", dtype=str).astype(float)
+    assert np.array_equal(scores["score"], m.predict(frame))
     assert main([*fit, "--max-depth", "3"]) == 2
     assert "--max-depth belongs to --model tree" in capsys.readouterr().err
 

@@ -114,7 +114,7 @@ def test_evaluate_prints_the_figures(
 @pytest.mark.parametrize("type_", TreeRanker.predictions)
 def test_score_gives_what_predict_gives(folder: Path, frame: pd.DataFrame, type_: str) -> None:
     assert main(["score", "m.json", "data.csv", "-o", "s.csv", "--type", type_]) == 0
-    scores = pd.read_csv("s.csv")
+    scores = pd.read_csv("s.csv", dtype=str).astype(float)
     np.testing.assert_array_equal(scores[type_], crank.load("m.json").predict(frame, type_))
     assert list(scores) == [type_]
 
@@ -135,7 +135,8 @@ def test_the_size_of_pieces_changes_nothing(folder: Path, frame: pd.DataFrame, r
     scorer = scoring.file_scorer("m.json")
     assert scoring.score_file(scorer, "data.csv", "s.csv", rows=rows) == len(frame)
     expected = crank.load("m.json").predict(frame)
-    np.testing.assert_array_equal(pd.read_csv("s.csv")["score"], expected)
+    scores = pd.read_csv("s.csv", dtype=str).astype(float)["score"]
+    np.testing.assert_array_equal(scores, expected)
 
 
 def test_parquet_goes_in_and_out(folder: Path, frame: pd.DataFrame) -> None:

@@ -46,7 +46,7 @@ def test_what_belongs_elsewhere_is_refused(name: str) -> None:
     [
         ({"reg_sqrt": True}, "transform the labels"),
         ({"zero_as_missing": True}, "zeros"),
-        ({"bagging_by_query": True}, "groups of rows"),
+        ({"group_column": "0"}, "groups of rows"),
         ({"boost_from_average": True}, "crank sets itself"),
         ({"learning_rate": None}, "no value"),
         ({"eta": 0.1, "learning_rate": 0.2}, "twice"),

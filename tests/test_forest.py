@@ -507,7 +507,8 @@ def test_the_command_line(
     assert "out of bag" in shown
     assert main(["score", "m.json", "d.csv", "-o", "s.csv"]) == 0
     wanted = crank.load("m.json").predict(frame)
-    assert np.array_equal(pd.read_csv("s.csv")["score"], wanted)
+    scores = pd.read_csv("s.csv", dtype=str).astype(float)
+    assert np.array_equal(scores["score"], wanted)
     for wrong, kinds in ((["--prune", "cv"], "tree"), (["--link", "logit"], "linear")):
         assert main(["fit", "d.csv", "y ~ a", "-o", "n.json", *options, *wrong]) == 2
         assert f"{wrong[0]} belongs to --model {kinds}" in capsys.readouterr().err

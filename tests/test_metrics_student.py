@@ -18,7 +18,8 @@ def test_tail_is_scipys(df: int) -> None:
 @pytest.mark.parametrize("df", DF)
 def test_quantile_is_scipys(df: int) -> None:
     for p in (0.6, 0.9, 0.95, 0.975, 0.995, 0.9995):
-        assert quantile(p, df) == pytest.approx(stats.t.ppf(p, df), rel=1e-9)
+        # old SciPy has more true digits of the tail than of the quantile
+        assert stats.t.sf(quantile(p, df), df) == pytest.approx(1 - p, rel=1e-9)
 
 
 def test_no_pvalue_is_zero() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from packaging.requirements import Requirement
 
 import crank
 from crank.errors import OF_SCORING
@@ -65,8 +66,8 @@ def needed() -> set[str]:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            wanted = [r for r in distribution(name).requires or () if "extra ==" not in r]
-            waiting += [r.split(";")[0].strip("<>=!~.0123456789 ,") for r in wanted]
+            wanted = map(Requirement, distribution(name).requires or ())
+            waiting += [r.name for r in wanted if not r.marker or r.marker.evaluate({"extra": ""})]
     return found
 
 

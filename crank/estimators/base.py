@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from pandas import isna
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -170,6 +171,8 @@ def _floats_in_order(y: NDArray[Any]) -> NDArray[np.float64]:
 
 def _explained(X: Any, cause: TypeError | ValueError) -> Exception:
     """Find crank's words for what scikit-learn refused; its own if there are no better ones."""
+    if issparse(X):
+        return cause
     message = str(cause)
     if "Input X contains NaN" in message:
         return DataError(
