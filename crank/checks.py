@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from crank.errors import OptionError, did_you_mean, listed
+from crank.errors import DataError, OptionError, did_you_mean, listed
 
 T = TypeVar("T")
 RandomState: TypeAlias = int | np.random.Generator | None
@@ -92,6 +92,24 @@ def flag(option: str, value: Any, *, of: object = None) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise OptionError(f"{_refused(option, value, of)} Allowed: True or False.")
     return bool(value)
+
+
+def data_first(data: object, formula: object, function: str) -> None:
+    """Refuse a formula where the data belongs.
+
+    Examples
+    --------
+    >>> data_first("y ~ x", {"y": [1, 2], "x": [1, 2]}, "crank.linear")
+    Traceback (most recent call last):
+        ...
+    crank.errors.DataError: the data is the text 'y ~ x', which looks like a formula. \
+The data comes first, then the formula: crank.linear(data, 'y ~ x').
+    """
+    if isinstance(data, str) and ("~" in data or not isinstance(formula, str | None)):
+        raise DataError(
+            f"the data is the text {data!r}, which looks like a formula. The data comes first, "
+            f"then the formula: {function}(data, {data!r})."
+        )
 
 
 def check_alpha(alpha: Any) -> float:

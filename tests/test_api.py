@@ -286,3 +286,21 @@ def test_groups_may_be_a_column_or_labels_and_gaps_in_them_are_dropped(toy: pd.D
     assert "who" not in {
         v.name for v in crank.fit(toy.assign(who=groups), "y ~ .", groups="who").variables
     }
+
+
+@pytest.mark.parametrize("name", ["fit", "linear", "additive", "forest", "boost", "blend"])
+def test_a_formula_in_the_place_of_the_data_names_the_function_called(name: str) -> None:
+    data = {"y": [1, 2], "x": [1, 2]}
+    words = rf"looks like a formula\. The data comes first, .*: crank\.{name}\(data, 'y ~ x'\)"
+    with pytest.raises(DataError, match=words):
+        getattr(crank, name)("y ~ x", data)
+
+
+def test_a_formula_in_the_place_of_the_data_is_told_to_methods_too(toy: pd.DataFrame) -> None:
+    m = crank.fit(toy, "y ~ x1", prune=None)
+    with pytest.raises(DataError, match=r"The data comes first.*model\.update\(data, '\. \+ x2'\)"):
+        m.update(". + x2", toy)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"looks like a formula\. Give a data frame"):
+        m.predict("y ~ x1")
+    with pytest.raises(FormulaError, match=r"a formula must be text such as .*, got DataFrame"):
+        m.update(toy, toy)  # type: ignore[arg-type]

@@ -77,11 +77,6 @@ def test_fit_takes_a_condition() -> None:
     np.testing.assert_array_equal(by_text.predict(data), by_mask.predict(data))
 
 
-def test_data_and_formula_in_the_wrong_order_are_told_apart() -> None:
-    with pytest.raises(DataError, match=r"looks like a formula. The data comes first.*fit\(data, "):
-        crank.fit("y ~ x", {"y": [1, 2], "x": [1, 2]})  # type: ignore[arg-type]
-
-
 def test_a_condition_that_is_never_true_says_so(toy: pd.DataFrame) -> None:
     with pytest.raises(DataError, match=r"subset 'x1 > 100' is true in none of the 240 rows"):
         crank.fit(toy, "y ~ x1", subset="x1 > 100")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from crank.api.rows import TrainingRows, in_process, training_rows
 from crank.api.seeds import drawn_seed
+from crank.checks import data_first
 from crank.fitting.additive_terms import fit_terms
 from crank.fitting.linear import training_figures
 from crank.formula import ParsedFormula, additive_terms, learn_design, learn_response
@@ -105,6 +106,7 @@ def additive(
     4                    s(x5)  1.0
     5  s(x1, df=3):s(x2, df=3)  8.1
     """
+    data_first(data, formula, "crank.additive")
     if random_state is None:
         random_state = drawn_seed()
     data = in_process(data, sample, random_state, "crank.additive")

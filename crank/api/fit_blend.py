@@ -16,7 +16,7 @@ from crank.api.recipes import EFFORTS, affordable, chosen
 from crank.api.rows import in_process, training_rows
 from crank.api.seeds import drawn_seed
 from crank.api.timetable import Timetable
-from crank.checks import one_of, positive, whole
+from crank.checks import data_first, one_of, positive, whole
 from crank.criteria import require_distinct
 from crank.errors import CrankError, DataError
 from crank.fitting.estimate import figures_of
@@ -122,6 +122,7 @@ def blend(
     >>> m.table()[["member", "left_out"]].shape
     (2, 2)
     """
+    data_first(data, formula, "crank.blend")
     one_of("effort", effort, tuple(EFFORTS))
     whole("cv", cv, 2)
     figure = get_figure(metric)

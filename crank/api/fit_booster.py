@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from crank.api.rows import in_process, training_rows
 from crank.api.seeds import drawn_seed
-from crank.checks import flag
+from crank.checks import data_first, flag
 from crank.design.interaction import column_sets
 from crank.design.monotone import signs
 from crank.errors import require
@@ -122,6 +122,7 @@ def boost(
     >>> round(float(m.evaluate(sample.frame[300:])["estimate"].iloc[0]), 2)
     0.89
     """
+    data_first(data, formula, "crank.boost")
     require("lightgbm", "lightgbm")
     if random_state is None:
         random_state = drawn_seed()

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from crank.api.learners import asked_learner, described
 from crank.api.rows import training_rows
 from crank.api.seeds import drawn_seed
+from crank.checks import data_first
 from crank.design.monotone import signs
 from crank.fitting.forest import FittedForest, check_learner, fit_forest
 from crank.formula import learn_design, learn_response
@@ -130,6 +131,7 @@ def forest(
     >>> round(float(crank.metrics.kendall(test.y, m.predict(test.frame))), 2)
     0.97
     """
+    data_first(data, formula, "crank.forest")
     if random_state is None:
         random_state = drawn_seed()
     only_for_dask(data, client, sample)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from crank.api.fit_additive import smoothed
 from crank.api.rows import in_process, training_rows
 from crank.api.seeds import drawn_seed
+from crank.checks import data_first
 from crank.design.slopes import slopes
 from crank.errors import OptionError
 from crank.fitting.columns import check_columns
@@ -132,6 +133,7 @@ def linear(
     1   x2      2.68       0.31  14.60
     2   x3      0.34       0.26   1.40
     """
+    data_first(data, formula, "crank.linear")
     if random_state is None:
         random_state = drawn_seed()
     options = LinearOptions(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from crank.api.learners import asked_learner, described, warn_of_memory
 from crank.api.rows import training_rows
 from crank.api.seeds import drawn_seed
+from crank.checks import data_first
 from crank.design.monotone import signs
 from crank.fitting.tree import FittedTree, fit_tree, in_sample
 from crank.formula import learn_design, learn_response
@@ -130,6 +131,7 @@ def fit(
     >>> m.predict(test.frame).shape
     (2000,)
     """
+    data_first(data, formula, "crank.fit")
     if random_state is None:
         random_state = drawn_seed()
     options = TreeOptions(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from crank.errors import FormulaError
+
 _TOKENS = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|(?<![\w.])\.(?![\w.])")
 
 
@@ -24,6 +26,10 @@ def updated(old: str, new: str) -> str:
     >>> updated("y ~ a.b + x", "a.b * 0.5 + .")
     'y ~ a.b * 0.5 + (a.b + x)'
     """
+    if not isinstance(new, str):
+        raise FormulaError(
+            f"a formula must be text such as '. ~ . + x2', got {type(new).__name__}."
+        )
     left, right = _sides(old)
     if "~" not in _TOKENS.sub("", new):
         new = f". ~ {new}"

@@ -73,8 +73,8 @@ def _from_narwhals(data: Any) -> Source:
     except TypeError:
         if isinstance(data, str) and "~" in data:
             raise DataError(
-                f"the data is the text {data!r}, which looks like a formula. The data comes first, "
-                f"then the formula: fit(data, {data!r})."
+                f"the data is the text {data!r}, which looks like a formula. Give a data frame or "
+                f"a dict of columns; a fitted model keeps its formula."
             ) from None
         raise DataError(
             f"data must be a pandas, polars or pyarrow data frame or a dict of columns, got "

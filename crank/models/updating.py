@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import update_wrapper, wraps
 from typing import Any, TypeVar, cast
 
+from crank.checks import data_first
 from crank.errors import OptionError, did_you_mean, listed
 from crank.formula.update import updated
 from crank.records.base import ModelRecord
@@ -19,6 +20,7 @@ def update(
     model: ModelRecord, data: Any, formula: str | None, changes: Mapping[str, object]
 ) -> Any:
     """Fit again; see `RankingModel.update`."""
+    data_first(data, formula, "model.update")
     call, allowed = model.asked, _arguments(model)
     for name in changes:
         if name not in allowed:
