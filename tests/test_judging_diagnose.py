@@ -189,7 +189,7 @@ def test_defaults_move_inward_when_rows_are_few_and_requests_do_not(toy: pd.Data
     assert table["quantile"].min() >= 0.25
     with pytest.raises(DataError, match=r"0\.1 quantile of y has too few rows"):
         m.diagnose(toy[:100], thresholds=[0.1])
-    with pytest.raises(DataError, match="too few rows"):
+    with pytest.raises(DataError, match="no threshold of y has enough rows"):
         m.diagnose(toy[:30])
 
 
@@ -284,3 +284,103 @@ def test_a_linear_ranker_too_stiff_for_the_data_is_told_so() -> None:
 def test_a_fold_with_one_row_on_a_side_is_judged(toy: pd.DataFrame) -> None:
     m = crank.fit(toy.round(6), "y ~ x1 + x2 + g", max_depth=3, cv=3)
     assert np.isfinite(m.diagnose(toy.round(6)).table["se"]).all()
+
+
+def noisy(n: int = 240) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=n), "g": rng.choice(["a", "b"], n)})
+    frame["y"] = frame["x"] + (frame["g"] == "a") + rng.normal(size=n)
+    return frame
+
+
+def test_weights_and_new_columns_are_no_predictors_of_the_fits_anew() -> None:
+    frame = noisy()
+    tells = frame.assign(w=1.0 + frame["y"] - frame["y"].min())
+    m = crank.linear(tells, "y ~ .", weights="w", cv=None)
+    found = m.diagnose(tells, weights="w")
+    equal = crank.linear(tells, "y ~ x + g", weights="w", cv=None).diagnose(tells, weights="w")
+    pd.testing.assert_frame_equal(found.table, equal.table)
+    assert (found.table["auc_model"] < 0.95).all()
+
+
+def test_rows_that_a_ranker_cannot_score_are_left_out() -> None:
+    frame = noisy()
+    frame.loc[:4, "x"] = np.nan
+    lacking = crank.linear(frame, "y ~ x + g", cv=None)
+    assert lacking.diagnose(frame).n == 235
+    assert crank.additive(frame, "y ~ x + g", cv=None).diagnose(frame).n == 235
+    frame.loc[5, "g"] = "new"
+    assert lacking.diagnose(frame, unknown="missing").n == 234
+    with pytest.raises(DataError, match="values that the model does not know: 'new'"):
+        lacking.diagnose(frame)
+
+
+def test_a_level_that_one_fold_alone_has_is_no_error() -> None:
+    frame = noisy()
+    frame.loc[5, "g"] = "rare"
+    for kind, options in (("linear", {"penalty": 0.001}), ("boost", {"rounds": 5})):
+        m = getattr(crank, kind)(frame, "y ~ x + g", **options)
+        assert np.isfinite(m.diagnose(frame).table["auc_model"]).all()
+
+
+def test_functions_of_a_session_serve_again_and_lost_groups_are_named() -> None:
+    frame = noisy()
+    m = crank.linear(frame, "f(y) ~ f(x) + g", context={"f": np.cbrt}, cv=None)
+    assert m.diagnose(frame, cv=2).n == 240
+    m = crank.linear(frame, "y ~ x + g", groups=np.arange(240) // 2, cv=None)
+    with pytest.raises(OptionError, match=r"groups was given as <array of 240>.*name of a column"):
+        m.diagnose(frame)
+
+
+def test_a_binary_response_is_told_that_it_has_one_threshold() -> None:
+    frame = noisy()
+    frame["y"] = frame["y"] > 0
+    found = crank.fit(frame, "y ~ x + g", prune=None).diagnose(frame)
+    assert found.one_order_serves
+    assert found.verdict.startswith("y has two values here, and so one threshold")
+    assert "confidence" not in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "wrong"),
+    [
+        ("forest", {"n_trees": 1, "min_samples_leaf": 250}, "interactions or an ensemble"),
+        ("boost", {"rounds": 1}, "interactions or an ensemble"),
+        ("additive", {"pairs": 0}, "curves"),
+    ],
+)
+def test_remedies_fit_the_kind_of_model(kind: str, options: dict[str, Any], wrong: str) -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"])
+    frame["y"] = np.sign(frame["a"] * frame["b"]) + 0.2 * rng.normal(size=600)
+    found = getattr(crank, kind)(frame, "y ~ a + b", **options).diagnose(frame)
+    assert "should help" in found.verdict
+    assert wrong not in found.verdict
+
+
+def test_a_conflict_names_the_response_and_no_criterion_where_there_is_none() -> None:
+    frame = crank.datasets.no_optimal_rule(600, random_state=0).frame.rename(columns={"y": "due"})
+    verdict = crank.forest(frame, "due ~ x", n_trees=20).diagnose(frame).verdict
+    assert "with due > t as the response." in verdict
+    assert "criterion" not in verdict
+
+
+def test_few_rows_and_constant_responses_are_told_apart() -> None:
+    frame = noisy()
+    m = crank.fit(frame, "y ~ x", prune=None)
+    with pytest.raises(DataError, match="at least 25 rows above and as many below, and there are "):
+        m.diagnose(frame[:20])
+    with pytest.raises(DataError, match="y has one value in all 240 rows"):
+        m.diagnose(frame.assign(y=1.0))
+    with pytest.raises(OptionError, match=r"thresholds=0.5 is not allowed. Allowed: a list"):
+        m.diagnose(frame, thresholds=0.5)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="threshold 'a' is not allowed"):
+        m.diagnose(frame, thresholds=["a"])  # type: ignore[list-item]
+
+
+def test_thresholds_far_from_zero_are_printed_with_the_digits_that_tell_them_apart() -> None:
+    frame = noisy()
+    frame["y"] = pd.Timestamp("2020-01-01") + pd.to_timedelta((30 * frame["y"]).round(), "D")
+    found = crank.fit(frame, "y ~ x", prune=None).diagnose(frame)
+    printed = [line.split()[1] for line in str(found).splitlines()[3:8]]
+    assert [float(text) for text in printed] == found.table["threshold"].tolist()

@@ -158,5 +158,4 @@ def fold_scores(model: DesignedRecord, table: Table) -> NDArray[np.float64]:
 def _only(table: Table, rows: TrainingRows) -> Table:
     """Keep the columns of the formula: a dot must not meet weights or groups."""
     wanted = {*rows.parsed.variables, *rows.parsed.response_variables}
-    names = tuple(name for name in table.names if name in wanted)
-    return Table(names, table.n_rows, table._column, table.dtype)
+    return table.only(tuple(name for name in table.names if name in wanted))

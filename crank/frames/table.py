@@ -293,6 +293,10 @@ class Table:
         base = np.arange(self.n_rows) if self._index is None else self._index
         return Table(self.names, index.size, self._read, self._dtype, base[index])
 
+    def only(self, names: tuple[str, ...]) -> Table:
+        """Keep some columns."""
+        return Table(names, self.n_rows, self._read, self._dtype, self._index)
+
     def supposing(self, kinds: Mapping[str, Kind]) -> Table:
         """Take columns to hold these kinds, where they hold nothing that says what they are."""
         found = Table(self.names, self.n_rows, self._read, self._dtype, self._index)

@@ -326,9 +326,12 @@ class RankingModel(DrawnModel, ShippedModel):
 
     def _refit(self, data: Any) -> Refit | None:
         """Give the function by which `diagnose` fits the model again to some of the rows."""
+        from crank.judging.diagnose.refits import functions, own_columns
+
+        own = own_columns(self, data)
 
         def refit(rows: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> ModelRecord:
-            return self.update(data, subset=rows, weights=weight)
+            return self.update(own, subset=rows, weights=weight, context=functions(self) or None)
 
         return refit
 

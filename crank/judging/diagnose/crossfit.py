@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,6 +147,24 @@ class Cut:
     """The largest value below it."""
 
 
+def check_quantiles(quantiles: Any) -> list[float]:
+    """Return the thresholds that are asked for."""
+    if isinstance(quantiles, str) or not isinstance(quantiles, Iterable):
+        raise OptionError(
+            f"thresholds={quantiles!r} is not allowed. Allowed: a list of quantiles between 0 "
+            "and 1, such as [0.5, 0.9]."
+        )
+    found = list(quantiles)
+    if not found:
+        raise OptionError("thresholds is empty. Allowed: at least one quantile between 0 and 1.")
+    for q in found:
+        if not isinstance(q, Real) or not 0.0 < float(q) < 1.0:
+            raise OptionError(
+                f"threshold {q!r} is not allowed. Allowed: quantiles between 0 and 1."
+            )
+    return [float(q) for q in found]
+
+
 def find_cuts(ranks: Ranks, quantiles: Sequence[float], cv: int, strict: bool) -> list[Cut]:
     """Find thresholds between distinct values of y, with enough rows on both sides."""
     last = np.flatnonzero(np.diff(ranks.group))  # position of the last row of each value but one
@@ -154,15 +173,20 @@ def find_cuts(ranks: Ranks, quantiles: Sequence[float], cv: int, strict: bool) -
     share = ranks.upto[last] / ranks.total
     enough = rows >= FEWEST * cv
     found: dict[int, Cut] = {}
-    if not len(quantiles):
-        raise OptionError("thresholds is empty. Allowed: at least one quantile between 0 and 1.")
-    for q in quantiles:
-        if not 0.0 < q < 1.0:
-            raise OptionError(
-                f"threshold {q!r} is not allowed. Allowed: quantiles between 0 and 1."
-            )
+    for q in check_quantiles(quantiles):
         near = np.where(enough, np.abs(share - q), np.inf)
-        if not len(last) or not enough.any() or (strict and near.min() > np.abs(share - q).min()):
+        if not len(last):
+            raise DataError(
+                f"y has one value in all {n} rows: there is no threshold to judge an order by."
+            )
+        if not enough.any():
+            raise DataError(
+                f"no threshold of y has enough rows on both sides: {cv} folds need at least "
+                f"{FEWEST * cv} rows above and as many below, and there are {n} rows in all, at "
+                f"most {int(rows.max())} of them on the smaller side. Use fewer folds (cv=...), or "
+                "more rows."
+            )
+        if strict and near.min() > np.abs(share - q).min():
             raise DataError(
                 f"the {q:g} quantile of y has too few rows on one side: {cv} folds need at least "
                 f"{FEWEST * cv} of the {n} rows on either side. Use fewer folds (cv=...), "
@@ -170,7 +194,7 @@ def find_cuts(ranks: Ranks, quantiles: Sequence[float], cv: int, strict: bool) -
             )
         k = int(np.argmin(near))
         low, high = float(ranks.y[last[k]]), float(ranks.y[last[k] + 1])
-        found[k] = Cut(float(share[k]), low + (high - low) / 2.0, low)
+        found[k] = Cut(float(share[k]), low + (high / 2.0 - low / 2.0), low)
     return [found[k] for k in sorted(found)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -17,7 +18,14 @@ from crank.checks import check_alpha, generator, whole
 from crank.errors import OptionError
 from crank.fitting.folds import stratified_folds
 from crank.judging.comparison import holm
-from crank.judging.diagnose.crossfit import Cut, Rows, find_cuts, judge_folds, read_task
+from crank.judging.diagnose.crossfit import (
+    Cut,
+    Rows,
+    check_quantiles,
+    find_cuts,
+    judge_folds,
+    read_task,
+)
 from crank.judging.diagnose.refits import Refit, read_refits
 from crank.metrics.student import upper_tail
 from crank.plugins.base import SplitLearner
@@ -30,9 +38,15 @@ from crank.report.summary import html_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-IN_A_TREE = "more leaves, another learner or an ensemble (crank.forest)"
-ELSEWHERE = "curves, interactions or an ensemble (crank.forest, crank.boost)"
-"""What helps a model that is worse than the trees of its diagnosis."""
+REMEDIES = {
+    "tree": "more leaves, another learner or an ensemble (crank.forest)",
+    "linear": "curves, interactions or an ensemble (crank.forest, crank.boost)",
+    "additive": "interactions or an ensemble (crank.forest, crank.boost)",
+    "forest": "more trees, smaller leaves or another kind (crank.boost, crank.blend)",
+    "booster": "more rounds or another kind (crank.forest, crank.blend)",
+    "blend": "other members or effort='best'",
+}
+"""What helps a model of each kind that is worse than the trees of its diagnosis."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 PROFILE = tuple(k / 20 for k in range(1, 20))
 
@@ -82,7 +96,12 @@ class Diagnosis:
 
     def __str__(self) -> str:
         shown = self.table.drop(columns=["finer", "se_finer"])
-        lines = shown.to_string(index=False, float_format="{:.4g}".format)
+        far = _digits(shown["threshold"].to_numpy())
+        lines = shown.to_string(
+            index=False,
+            float_format="{:.4g}".format,
+            formatters={"threshold": f"{{:.{far}g}}".format},
+        )
         return (
             f"Does one order of {self.response} serve all thresholds? "
             f"n = {self.n}, {self.folds} folds\n\n{lines}\n\n{fill(self.verdict, 88)}"
@@ -185,7 +204,8 @@ def diagnose(
             )
         task = read_refits(model, data, refit, weights=weights, unknown=unknown)
     ranks = rank(task.y, task.weight)
-    asked = find_cuts(ranks, thresholds, cv, strict=tuple(thresholds) != QUANTILES)
+    wanted = check_quantiles(thresholds)
+    asked = find_cuts(ranks, wanted, cv, strict=tuple(wanted) != QUANTILES)
     along = find_cuts(ranks, PROFILE, cv, strict=False)
     fold = np.empty(len(task.y), dtype=np.intp)
     fold[ranks.row] = stratified_folds(ranks, cv, generator(random_state))
@@ -196,7 +216,7 @@ def diagnose(
     return Diagnosis(
         table=table,
         profile=profile,
-        verdict=_verdict(table, margin, alpha, IN_A_TREE if refit is None else ELSEWHERE),
+        verdict=_verdict(model, table, margin, alpha, ranks.n_distinct),
         one_order_serves=not table["conflict"].any(),
         response=model.response.name,
         n=len(task.y),
@@ -246,40 +266,64 @@ def _beyond(
     return np.array([upper_tail(value) for value in z.tolist()])
 
 
-def _verdict(table: pd.DataFrame, margin: float, alpha: float, remedy: str) -> str:
-    if table["conflict"].any():
-        return _conflict_text(table[table["conflict"]], margin)
+def _verdict(
+    model: ModelRecord, table: pd.DataFrame, margin: float, alpha: float, n_distinct: int
+) -> str:
+    if n_distinct == 2:
+        text = (
+            f"{model.response.name} has two values here, and so one threshold: there is nothing "
+            "that an order for all thresholds could lose."
+        )
+    elif table["conflict"].any():
+        return _conflict_text(model, table[table["conflict"]], margin)
+    else:
+        text = _no_conflict_text(table, margin, alpha)
+    p = holm(_beyond(table["finer"].to_numpy(), table["se_finer"].to_numpy(), margin))
+    if (p < alpha).any():
+        best = table.iloc[int(np.argmax(np.where(p < alpha, table["finer"], -1.0)))]
+        text += (
+            " This model is not quite that order: averaging several trees ranks better by up to "
+            f"{best['finer']:.3f} AUC (at the {_percent(best)} quantile), so "
+            f"{REMEDIES[model.kind]} should help."
+        )
+    return text
+
+
+def _no_conflict_text(table: pd.DataFrame, margin: float, alpha: float) -> str:
     most = table.iloc[int(np.argmax(table["gain"]))]
     reach = NormalDist().inv_cdf(1.0 - alpha / len(table))  # for all thresholds at once
     bound = max(float((table["gain"] + reach * table["se"]).max()), 0.0)
-    text = (
+    return (
         "No conflict found: no ranker made for one threshold beats one order for all by more than "
         f"{margin:g} AUC beyond chance. The largest gain is {most['gain']:.3f} "
         f"(se {most['se']:.3f}), at the {_percent(most)} quantile; gains above {bound:.3f} are "
         f"excluded with {100 * (1 - alpha):g}% confidence."
     )
-    p = holm(_beyond(table["finer"].to_numpy(), table["se_finer"].to_numpy(), margin))
-    if (p < alpha).any():
-        best = table.iloc[int(np.argmax(np.where(p < alpha, table["finer"], -1.0)))]
-        text += (
-            f" This model is not quite that order: averaging several trees ranks better by up to "
-            f"{best['finer']:.3f} AUC (at the {_percent(best)} quantile), so {remedy} should help."
-        )
-    return text
 
 
-def _conflict_text(rows: pd.DataFrame, margin: float) -> str:
+def _conflict_text(model: ModelRecord, rows: pd.DataFrame, margin: float) -> str:
     each = [
         f"{_percent(row)} (AUC {row['auc_dedicated']:.3f} against {row['auc_one_order']:.3f} for "
         f"one order and {row['auc_model']:.3f} for this model)"
         for _, row in rows.iterrows()
     ]
+    name = model.response.name
+    how = " and criterion='kendall'" if model.kind == "tree" else ""
     return (
         "No single order serves all thresholds. A ranker made for one threshold wins by more than "
         f"{margin:g} AUC beyond chance at the quantile{'s' * (len(each) > 1)} {', '.join(each)}. "
-        "The likelihood ratio is not monotone in y: if one threshold t matters, rank for it, with "
-        "y > t as the response and criterion='kendall'."
+        f"The likelihood ratio is not monotone in {name}: if one threshold t matters, rank for it, "
+        f"with {name} > t as the response{how}."
     )
+
+
+def _digits(thresholds: NDArray[np.float64]) -> int:
+    """Count the digits that tell thresholds apart, however far from 0 they lie."""
+    spread = float(thresholds.max() / 2.0 - thresholds.min() / 2.0)
+    if spread == 0.0:
+        return 6
+    far = float(np.abs(thresholds).max()) / 2.0 / spread
+    return min(17, max(4, math.ceil(math.log10(max(far, 1.0))) + 3))
 
 
 def _percent(row: pd.Series[Any]) -> str:
