@@ -22,6 +22,7 @@ import crank
 from crank.errors import DataError, MissingExtraError, OptionError
 from crank.report import plots
 from crank.report.plot_layout import fold
+from crank.report.plot_style import folded
 from crank.report.plot_terms import dependence
 from tests.narrowing import number, of, present
 
@@ -534,3 +535,60 @@ def test_scores_without_steps_are_drawn_as_lines(
     smooth = crank.linear(split[0], "price ~ carat", cv=None)
     assert smooth.plot_score("carat", split[1]).lines[-1].get_drawstyle() == "default"
     assert model.plot_score("carat", split[1]).lines[-1].get_drawstyle() == "steps-mid"
+
+
+@pytest.fixture(scope="module")
+def dated() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"x": rng.normal(size=300), "g": [f"g{k % 60:02}" for k in range(300)]})
+    data["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(300) * 2, "D")
+    data["y"] = data["x"] + np.arange(300) / 100.0
+    return data
+
+
+def test_score_over_dates_is_a_line_along_a_calendar(dated: pd.DataFrame) -> None:
+    m = crank.fit(dated, "y ~ x + day", prune=None)
+    ax = m.plot_score("day", dated, ax=Figure().subplots())
+    x, average = ax.lines[-1].get_data()
+    assert len(np.asarray(x)) == 200
+    assert np.asarray(average)[-1] > np.asarray(average)[0]
+    assert ax.get_xlim()[0] < 18262 < 18262 + 598 < ax.get_xlim()[1]
+    labels = [
+        str(label)
+        for label in ax.xaxis.get_major_formatter().format_ticks(ax.get_xticks().tolist())
+    ]
+    assert {"2020", "Jul", "2021"} <= set(labels)
+    page = crank.additive(dated, "y ~ x + day", pairs=0).plot_effects("day", figure=Figure())
+    ticks = (
+        page.axes[0].xaxis.get_major_formatter().format_ticks(page.axes[0].get_xticks().tolist())
+    )
+    assert "2021" in ticks
+
+
+def test_score_over_few_dates_names_the_days(dated: pd.DataFrame) -> None:
+    two = dated.assign(day=np.where(dated["x"] > 0, dated["day"].iloc[0], dated["day"].iloc[9]))
+    ax = crank.fit(two, "y ~ x + day", prune=None).plot_score("day", two, ax=Figure().subplots())
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["2020-01-01", "2020-01-19"]
+
+
+def test_score_over_many_levels_draws_the_most_frequent_and_says_so(dated: pd.DataFrame) -> None:
+    often = dated.assign(g=np.where(dated["x"] > 1.0, "g59", dated["g"]))
+    ax = crank.fit(often, "y ~ x + g", prune=None).plot_score("g", often, ax=Figure().subplots())
+    names = [text.get_text() for text in ax.get_xticklabels()]
+    assert len(names) == 24
+    assert names == sorted(names)
+    assert names[-1] == "g59"
+    assert "the 24 most frequent of 60 levels" in ax.get_title()
+
+
+def test_rules_of_a_penalty_can_be_read_over_lines_at_zero(toy: pd.DataFrame) -> None:
+    m = crank.linear(toy, "y ~ x1 + x2 + g", penalty="cv", l1_ratio=1.0)
+    ax = m.plot_path(ax=Figure().subplots())
+    words = [text for text in ax.texts if "cv" in text.get_text() or "1se" in text.get_text()]
+    highest = max(line.get_zorder() for line in ax.lines)
+    assert words
+    assert all(w.get_bbox_patch() is not None and w.get_zorder() > highest for w in words)
+
+
+def test_axis_labels_are_not_broken_at_hyphens() -> None:
+    assert folded("AUC of y above the threshold, cross-fitted").endswith("\ncross-fitted")

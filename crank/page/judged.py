@@ -106,7 +106,7 @@ def dependences(model: ModelRecord, data: Table, unknown: str) -> list[dict[str,
         single = [] if len(model.variables) == 1 else [numbers(line) for line in some.T]
         found.append(
             {
-                "feature": feature,
+                "feature": f"{feature}, days since 1970" if moved.dates and not levels else feature,
                 "x": list(map(str, moved.values)) if levels else numbers(moved.values),
                 "y": numbers(moved.average),
                 "single": [] if levels else single,

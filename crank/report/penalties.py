@@ -112,6 +112,8 @@ def plot_path(model: LinearRecord, *, ax: Axes | None = None) -> Axes:
             textcoords="offset points",
             color=ACCENT,
             fontsize="small",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.8},
+            zorder=4,  # coefficients near 0 would cross it out
         )
     ax.axhline(0.0, color=MUTED, linewidth=0.8, zorder=0)
     ax.set_xscale("log")

@@ -11,7 +11,7 @@ from crank.checks import check_alpha, whole
 from crank.errors import DataError, require
 from crank.metrics.student import quantile
 from crank.report.effects import Effect, effects
-from crank.report.plot_style import ACCENT, CYCLE, MUTED, shortened, unframed
+from crank.report.plot_style import ACCENT, CYCLE, MUTED, date_axis, shortened, unframed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,6 +145,9 @@ def _draw(ax: Axes, model: AdditiveRecord, one: Effect, reach: float) -> None:
         )  # fmt: skip
         ax.plot(one.x, one.value, color=ACCENT, lw=1.8)
         _rug(ax, model, one, 0)
+    steps = getattr(one.factors[0], "steps", ())
+    if not isinstance(one.x, tuple) and [step.op for step in steps] == ["days"]:
+        date_axis(ax, 5)
 
 
 def _curves(ax: Axes, one: Effect) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,6 +74,16 @@ def shortened(text: str, most: int = 32) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def date_axis(ax: Axes, most: int = 9) -> None:
+    """Label an axis of days since 1970-01-01, which is how matplotlib counts too."""
+    from matplotlib import dates
+
+    untyped: Any = dates
+    places = untyped.AutoDateLocator(minticks=3, maxticks=most)
+    ax.xaxis.set_major_locator(places)
+    ax.xaxis.set_major_formatter(untyped.ConciseDateFormatter(places))
+
+
 def folded(text: str, width: int = 36) -> str:
     r"""Break a long axis label into lines that an axis of usual height holds.
 
@@ -82,4 +92,4 @@ def folded(text: str, width: int = 36) -> str:
     >>> folded("AUC of progression above the threshold, cross-fitted")
     'AUC of progression above the\nthreshold, cross-fitted'
     """
-    return "\n".join(wrap(text, width, break_long_words=False))
+    return "\n".join(wrap(text, width, break_long_words=False, break_on_hyphens=False))

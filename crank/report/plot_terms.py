@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from crank.frames.columns import LevelValue
 from crank.frames.table import Table
 from crank.metrics.figures import Figure
 from crank.records.kinds import reader
-from crank.report.plot_style import ACCENT, MUTED, axes, folded, shortened, unframed
+from crank.report.plot_style import ACCENT, MUTED, axes, date_axis, folded, shortened, unframed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +27,9 @@ MOST_AVERAGED = 250
 """Rows to average over."""
 FEW = 12
 """A numeric feature with no more values than this is drawn value by value."""
+MOST_LEVELS = 24
+"""Levels of a category that an axis has room for; of more, the most frequent ones are drawn."""
+MIDNIGHT = re.compile(r"T00:00:00(\.0+)?$")
 SCALES = {
     "score": "score",
     "quantile": "mean quantile of {} in the leaf",
@@ -161,12 +165,19 @@ def plot_score(
     if isinstance(moved.values, tuple):
         _draw_values(ax, moved.values, moved.average, single)
     else:
+        if moved.dates:
+            date_axis(ax)
         # rankers of steps stand still between most neighbours, others never do
         steps = bool((np.diff(moved.predicted, axis=0) == 0.0).mean() > 0.5)
         _draw_range(ax, moved.values, moved.average, single, moved.occurring, steps)
+    notes = []
     if single.shape[1]:
-        note = f"average over {moved.predicted.shape[1]} rows, and {single.shape[1]} of them"
-        ax.set_title(note, fontsize="small", color=MUTED)
+        notes = [f"average over {moved.predicted.shape[1]} rows, and {single.shape[1]} of them"]
+    if moved.left_out:
+        drawn = len(moved.values)
+        notes.append(f"the {drawn} most frequent of {drawn + moved.left_out} levels")
+    if notes:
+        ax.set_title("; ".join(notes), fontsize="small", color=MUTED)
     name = shortened(model.response.name)
     known = type in model.predictions
     scale = SCALES[type].format(name) if known else PLACE
@@ -224,12 +235,18 @@ class Dependence(NamedTuple):
     average : ndarray of shape (values,)
     occurring : ndarray
         The values of a numeric feature in the data.
+    dates : bool
+        Whether numbers are days since 1970-01-01.
+    left_out : int
+        Levels that are too many to draw.
     """
 
     values: NDArray[np.float64] | tuple[LevelValue, ...]
     predicted: NDArray[np.float64]
     average: NDArray[np.float64]
     occurring: NDArray[np.float64]
+    dates: bool = False
+    left_out: int = 0
 
 
 def dependence(
@@ -244,7 +261,7 @@ def dependence(
 ) -> Dependence:
     """Put a feature to one value after the other in rows that keep all else, and predict.
 
-    A numeric feature is put at so many values (``grid``), in at most so many rows (``most``).
+    A number or a date is put at so many values (``grid``), in at most so many rows (``most``).
     """
     kinds = {variable.name: variable.kind for variable in model.variables}
     if feature not in kinds:
@@ -260,13 +277,22 @@ def dependence(
     values: NDArray[np.float64] | tuple[LevelValue, ...]
     occurring = np.empty(0)
     few = max(1, min(FEW, len(codes) // 2))  # values of which each occurs twice or so
-    if kinds[feature] == "number" and len(found) > few:
-        x = table.numeric(feature).astype(np.float64)
+    dates, left_out = kinds[feature] == "date", 0
+    if (dates or kinds[feature] == "number") and len(found) > few:
+        x = table.days(feature) if dates else table.numeric(feature).astype(np.float64)
         occurring = x[~np.isnan(x)]
         values = np.linspace(occurring.min(), occurring.max(), grid)
         column: NDArray[Any] = values
+        if dates:
+            column = np.round(values * 86_400.0).astype("datetime64[s]")
     else:
+        if len(found) > MOST_LEVELS:
+            often = np.argsort(-np.bincount(codes[codes >= 0])[found], kind="stable")
+            left_out = len(found) - MOST_LEVELS
+            found = np.sort(found[often[:MOST_LEVELS]])
         values = tuple(levels[k] for k in found)
+        if dates:
+            values = tuple(MIDNIGHT.sub("", str(text)) for text in values)
         column = np.array(values, dtype=object if isinstance(values[0], str) else None)
     rows = _spread(table.n_rows, most)
     kept = table.rows(np.tile(rows, len(column)))
@@ -283,7 +309,8 @@ def dependence(
         score = np.sort(model.values(table, "score", unknown))
         predicted = places(model.values(both, "score", unknown), score)
     predicted = predicted.reshape(len(column), len(rows))
-    return Dependence(values, predicted, predicted.mean(axis=1), occurring)
+    average = predicted.mean(axis=1)
+    return Dependence(values, predicted, average, occurring, dates, left_out)
 
 
 def places(score: NDArray[np.float64], among: NDArray[np.float64]) -> NDArray[np.float64]:
