@@ -27,7 +27,7 @@ DATA = {
     [
         ("age < 90", [0, 3]),
         ("age < 90 & sex == 'f'", [0]),
-        ("age < 90 | ok", [0, 3]),
+        ("age < 90 | ok", [0, 2, 3]),
         ("ok", [0, 2, 3]),
         ("!ok", [1]),
         ("not (sex == 'f')", [2]),
@@ -45,6 +45,38 @@ def test_rows_are_chosen_as_rs_subset_does(condition: str, rows: list[int]) -> N
         mask = read_subset(condition, Table.read(data), context={"mean_age": cast(Any, 61)})
         assert mask.dtype == np.bool_
         assert np.flatnonzero(mask).tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("a > 0 | b > 0", [0, 1, 2, 3, 6]),
+        ("a > 0 & b > 0", [0]),
+        ("!(a > 0 & b > 0)", [1, 3, 4, 5, 7]),
+        ("!(a > 0 | b > 0)", [4]),
+        ("a != 0 | b != 0", [0, 1, 2, 3, 6]),
+        ("a > 0 | g == 'u'", [0, 3, 6]),
+        ("!(a > 0) | b > 0", [0, 1, 2, 4, 7]),
+        ("0 < a < 2", [0, 3, 6]),
+        ("a > 0 | TRUE", [0, 1, 2, 3, 4, 5, 6, 7, 8]),
+    ],
+)
+def test_a_missing_value_leaves_a_decided_condition_as_it_is(
+    condition: str, rows: list[int]
+) -> None:
+    """R 4.2.2: a <- rep(c(1, 0, NA), 3); b <- rep(c(1, 0, NA), each = 3);
+    g <- rep(c("u", NA, "v"), 3); which(eval(condition)) - 1.
+    """
+    three = [1.0, 0.0, np.nan]
+    table = Table.read({"a": three * 3, "b": np.repeat(three, 3), "g": ["u", None, "v"] * 3})
+    assert np.flatnonzero(read_subset(condition, table)).tolist() == rows
+    m = crank.fit(
+        {"y": np.arange(9.0), "a": three * 3, "b": np.repeat(three, 3)},
+        "y ~ a",
+        subset="a > 0 | b > 0",
+        prune=None,
+    )
+    assert m.training.n == 5
 
 
 @pytest.mark.parametrize(

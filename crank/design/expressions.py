@@ -65,10 +65,11 @@ class Source(Protocol):
         """Find a function that the user gave."""
 
 
-def evaluate(steps: Steps, source: Source) -> Value:
+def evaluate(steps: Steps, source: Source, *, decided: bool = False) -> Value:
     """Run the steps on a source's rows.
 
-    Missing raw values pass through every operation, comparisons included.
+    Missing raw values pass through every operation, comparisons included. With ``decided`` they do
+    not where the other operand decides, as in R: ``TRUE | NA`` is true, ``FALSE & NA`` false.
 
     Examples
     --------
@@ -99,6 +100,9 @@ def evaluate(steps: Steps, source: Source) -> Value:
                 case _:
                     operation = OPERATIONS[step.op]
                     arguments = _pop(stack, operation.arity)
+                    if decided and step.op in ("and", "or"):
+                        stack.append(_decided(step.op == "or", *arguments))
+                        continue
                     values = [a.values for a in arguments]
                     if operation.takes == "number":
                         values = [v.astype(np.float64, copy=False) for v in values]
@@ -118,6 +122,18 @@ def _either(values: Sequence[Value]) -> Mask | None:
     if len(masks) < 2:
         return masks[0] if masks else None
     return np.asarray(np.logical_or.reduce(masks))
+
+
+def _decided(by: bool, one: Value, two: Value) -> Value:
+    """Join conditions of which one alone decides: a true one in "or", a false one in "and"."""
+    settled = _settles(by, one) | _settles(by, two)
+    values, missing = settled == by, _either((one, two))
+    return Value(values, None if missing is None else missing & ~settled)
+
+
+def _settles(by: bool, value: Value) -> Mask:
+    settles = np.asarray(value.values.astype(np.bool_) == by)
+    return settles if value.missing is None else settles & ~value.missing
 
 
 def _cut(value: Value, breaks: Sequence[float], right: bool, outermost: bool) -> Value:

@@ -26,7 +26,9 @@ def read_subset(
     context: Mapping[str, Callable[..., Any]] | None = None,
     part: bool = False,
 ) -> NDArray[np.bool_]:
-    """Mark the rows for which a condition is true; a missing value counts as false, as in R.
+    """Mark the rows for which a condition is true, as R's ``subset`` does.
+
+    Rows for which it is missing are left out; ``a | b`` is true where a is, whatever b.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def read_subset(
             f"the subset {shortened(condition)} is not a condition. Write one that is true or "
             f"false in each row, such as 'age < 90'."
         )
-    value = evaluate(steps, reader)
+    value = evaluate(steps, reader, decided=True)
     chosen = np.broadcast_to(value.values.astype(np.bool_), (table.n_rows,))
     return chosen.copy() if value.missing is None else chosen & ~value.missing
 
