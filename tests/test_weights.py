@@ -161,3 +161,30 @@ def test_whether_rows_are_few_does_not_hang_on_rounding() -> None:
         ranks = rank(y, w * scale)
         assert tied_pairs(ranks) == 0.0
         assert not few_rows(ranks)
+
+
+@pytest.mark.parametrize("kind", ["fit", "linear", "forest", "additive"])
+def test_rows_of_weight_zero_are_counted_apart_whatever_they_lack(
+    toy: pd.DataFrame, kind: str
+) -> None:
+    data = toy.assign(w=1.0)
+    data.loc[:19, "w"] = 0.0
+    data.loc[15:24, "y"] = np.nan
+    options = {"n_trees": 3} if kind == "forest" else {}
+    m = getattr(crank, kind)(data, "y ~ x1", weights="w", **options)
+    assert (m.training.n, m.training.n_dropped, m.training.n_zero_weight) == (215, 5, 20)
+    words = "n = 215, 5 dropped (missing values), 20 left out (weight 0), unweighted"
+    assert words in str(m.summary())
+    assert crank.from_json(m.to_json()).training == m.training
+
+
+def test_what_rows_of_weight_zero_lack_is_nobodys_concern(toy: pd.DataFrame) -> None:
+    data = toy.assign(w=1.0)
+    data.loc[:19, ["w", "y"]] = 0.0, np.nan
+    m = crank.fit(data, "y ~ x1", weights="w", na_action="raise", prune=None)
+    assert "n = 220, 20 left out (weight 0)" in str(m)
+    data.loc[20, "y"] = np.nan
+    with pytest.raises(DataError, match="column 'y' is missing in 1 of 220 rows, the first is row"):
+        crank.fit(data, "y ~ x1", weights="w", na_action="raise")
+    with pytest.raises(DataError, match=r"0 dropped for missing values, 240 of weight 0"):
+        crank.fit(data, "y ~ x1", weights=np.zeros(240))

@@ -133,6 +133,7 @@ def _training(
     return TrainingInfo(
         n=survey.used,
         n_dropped=survey.dropped,
+        n_zero_weight=survey.seen - survey.used - survey.dropped,
         weighted=not spread.units.unweighted,
         figures=figures,
         crossvalidated=crossvalidated,

@@ -38,8 +38,8 @@ class TrainingRows:
         Their case weights, all above 0.
     groups : ndarray of int or None
         The number of each row's group, from 0.
-    n_dropped : int
-        Rows left out because a value is missing.
+    n_dropped, n_zero_weight : int
+        Rows left out because a value is missing, and because they weigh nothing.
     missing : mapping of str to int
         Missing values of each predictor, in the rows used and dropped together.
     """
@@ -49,6 +49,7 @@ class TrainingRows:
     weights: NDArray[np.float64] | None
     groups: NDArray[np.intp] | None
     n_dropped: int
+    n_zero_weight: int
     missing: Mapping[str, int]
 
     @property
@@ -72,6 +73,7 @@ class TrainingRows:
         return TrainingInfo(
             n=self.table.n_rows,
             n_dropped=self.n_dropped,
+            n_zero_weight=self.n_zero_weight,
             weighted=not ranks.unweighted,
             figures={},
             crossvalidated={},
@@ -140,20 +142,23 @@ def training_rows(
         w = None if w is None else w[kept]
         labels = None if labels is None else labels[kept]
     gaps = _missing_predictors(parsed, table, w)
-    usable, dropped = _usable(parsed, table, w, labels, takes_missing, na_action)
+    present = np.ones(table.n_rows, dtype=bool) if w is None else w != 0.0
+    idle = int((~present).sum())
+    usable, dropped = _usable(parsed, table, w, labels, present, takes_missing, na_action)
     if not usable.all():
         table = table.rows(usable)
         w = None if w is None else w[usable]
         labels = None if labels is None else labels[usable]
     if table.n_rows < 2:
+        others = f", {idle} of weight 0" if idle else ""
         raise DataError(
             f"{table.n_rows} row{'s' * (table.n_rows != 1)} left to fit "
-            f"({dropped} dropped for missing values). Ranking needs at least two."
+            f"({dropped} dropped for missing values{others}). Ranking needs at least two."
         )
     number = None if labels is None else read_groups(labels, table.n_rows).astype(np.intp)
     if number is not None:
         check_several(number)
-    return TrainingRows(parsed, table, w, number, dropped, gaps)
+    return TrainingRows(parsed, table, w, number, dropped, idle, gaps)
 
 
 def in_process(data: Any, sample: int | None, seed: int, function: str, client: Any = None) -> Any:
@@ -221,10 +226,11 @@ def _usable(
     table: Table,
     w: NDArray[np.float64] | None,
     labels: NDArray[Any] | None,
+    present: NDArray[np.bool_],
     takes_missing: bool,
     na_action: str,
 ) -> tuple[NDArray[np.bool_], int]:
-    """Find the rows that can be used, weights of 0 aside, and count those that lack a value."""
+    """Find the rows that can be used; count those that lack a value, weights of 0 aside."""
     if table.n_rows == 0:
         raise DataError("the data has no rows. Fitting needs at least two.")
     missing: dict[str, NDArray[np.bool_]] = {}
@@ -237,15 +243,17 @@ def _usable(
         missing["the weights"] = np.isnan(w)
     if labels is not None:
         missing["the groups"] = missing_labels(labels)
-    for what, mask in missing.items():
-        if mask.all():
-            raise DataError(f"{what} is missing in all {table.n_rows} rows: nothing to fit.")
+    n = int(present.sum())
+    for what, absent in missing.items():
+        mask = absent & present
+        if mask.sum() == n > 0:
+            of = f"all {n} rows" if n == table.n_rows else f"all {n} rows of a weight above 0"
+            raise DataError(f"{what} is missing in {of}: nothing to fit.")
         if na_action == "raise" and mask.any():
             first = table.position(int(np.flatnonzero(mask)[0]))
             raise DataError(
-                f"{what} is missing in {int(mask.sum())} of {table.n_rows} rows, the first is row "
+                f"{what} is missing in {int(mask.sum())} of {n} rows, the first is row "
                 f"{first}. Fill them, or use na_action='drop'."
             ).at(first)
     unusable = np.logical_or.reduce(list(missing.values()))
-    absent = unusable if w is None else unusable | (w == 0)
-    return ~absent, int(unusable.sum())
+    return present & ~unusable, int((present & unusable).sum())

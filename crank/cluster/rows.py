@@ -83,15 +83,15 @@ def read_rows(frame: Any, asked: Asked) -> Rows:
         for name in asked.parsed.variables
         if name not in asked.parsed.response_variables
     }
-    lacking = {f"column {name!r}": gaps[name] for name in asked.required}
+    lacking = {f"column {name!r}": gaps[name] & here for name in asked.required}
     if weight is not None:
         lacking["the weights"] = np.isnan(weight)
     if asked.na_action == "raise":
         for what, mask in lacking.items():
             if mask.any():
                 raise DataError(
-                    f"{what} is missing in {int(mask.sum())} of {seen} rows, the first is row "
-                    f"{table.position(int(np.flatnonzero(mask)[0]))}. Fill them, or use "
+                    f"{what} is missing in {int(mask.sum())} of {int(here.sum())} rows, the first "
+                    f"is row {table.position(int(np.flatnonzero(mask)[0]))}. Fill them, or use "
                     "na_action='drop'."
                 )
     unusable = np.zeros(seen, dtype=bool)
@@ -103,7 +103,7 @@ def read_rows(frame: Any, asked: Asked) -> Rows:
         table if every else table.rows(kept),
         weight if weight is None or every else weight[kept],
         seen,
-        int(unusable.sum()),
+        int((unusable & here).sum()),
         counted,
         {what: int(mask.sum()) for what, mask in lacking.items()},
     )
@@ -231,9 +231,11 @@ class Survey:
             if count == self.seen:
                 raise DataError(f"{what} is missing in all {self.seen} rows: nothing to fit.")
         if self.used < 2:
+            idle = self.seen - self.used - self.dropped
+            others = f", {idle} of weight 0" if idle else ""
             raise DataError(
                 f"{self.used} row{'s' * (self.used != 1)} left to fit "
-                f"({self.dropped} dropped for missing values). Ranking needs at least two."
+                f"({self.dropped} dropped for missing values{others}). Ranking needs at least two."
             )
 
     def stand_in(self) -> Table:

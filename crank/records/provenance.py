@@ -18,6 +18,8 @@ class TrainingInfo:
     ----------
     n, n_dropped : int
         Rows used, and rows left out because of missing values.
+    n_zero_weight : int
+        Rows left out because their weight is 0, whatever they lack.
     weighted : bool
     figures, crossvalidated : dict of Estimate
         By name of the figure. The first are optimistic: the ranker has seen these rows.
@@ -50,8 +52,19 @@ class TrainingInfo:
     missing: Mapping[str, int] | None = None
     n_groups: int | None = None
     n_judged: int | None = None
+    n_zero_weight: int = 0
     columns: Mapping[str, ColumnProfile] | None = None
     scores: ColumnProfile | None = None
     data: str | None = None
     created: str | None = field(default_factory=now)
     versions: Mapping[str, str] | None = field(default_factory=versions)
+
+    @property
+    def left_out(self) -> str:
+        """How many rows were left out, and why; empty if none were."""
+        reasons = []
+        if self.n_dropped:
+            reasons.append(f"{self.n_dropped} dropped (missing values)")
+        if self.n_zero_weight:
+            reasons.append(f"{self.n_zero_weight} left out (weight 0)")
+        return ", ".join(reasons)

@@ -85,9 +85,9 @@ class Summary:
 
 
 def data_text(model: ModelRecord) -> str:
-    """Say how many rows were used, dropped and whether they were weighted."""
+    """Say how many rows were used, left out and whether they were weighted."""
     training = model.training
-    dropped = f", {training.n_dropped} dropped (missing values)" if training.n_dropped else ""
+    dropped = f", {training.left_out}" if training.left_out else ""
     weighted = "case weights" if training.weighted else "unweighted"
     groups = (
         f", errors clustered by {training.n_groups} groups" if training.n_groups is not None else ""

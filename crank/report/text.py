@@ -102,7 +102,7 @@ def tree_text(model: TreeRecord) -> str:
     lines = [
         f"Ranking tree: {model.formula}",
         f"n = {model.training.n}"
-        + (f" ({model.training.n_dropped} dropped)" if model.training.n_dropped else ""),
+        + (f", {model.training.left_out}" if model.training.left_out else ""),
         "",
         "node) split, n, median of y, quantile, score",
         "      * denotes a leaf",

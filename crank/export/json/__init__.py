@@ -165,6 +165,8 @@ def _training(training: TrainingInfo) -> dict[str, Any]:
     }
     if training.n_groups is not None:
         stored["n_groups"] = int(training.n_groups)
+    if training.n_zero_weight:
+        stored["n_zero_weight"] = int(training.n_zero_weight)
     if training.n_judged is not None:
         stored["n_judged"] = int(training.n_judged)
     if training.missing is not None:
@@ -218,6 +220,7 @@ def _fields(stored: dict[str, Any]) -> dict[str, Any]:
             weighted=training["weighted"],
             n_groups=training.get("n_groups"),
             n_judged=training.get("n_judged"),
+            n_zero_weight=training.get("n_zero_weight", 0),
             figures=_read_figures(training["figures"]),
             crossvalidated=_read_figures(training["crossvalidated"]),
             missing=training.get("missing"),
