@@ -176,3 +176,29 @@ def test_update_asks_for_arrays_that_the_model_does_not_keep(toy: pd.DataFrame) 
 )
 def test_dots_are_the_old_sides(old: str, new: str, expected: str) -> None:
     assert updated(old, new) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "shown"),
+    [
+        ("additive", {"pairs": [("x1", "x2")]}, "pairs=[['x1', 'x2']]"),
+        ("additive", {"pairs": (("x1", "x2"),)}, "pairs=[['x1', 'x2']]"),
+        ("additive", {"pairs": []}, "pairs=[]"),
+        ("boost", {"rounds": 3, "interaction": (("x1",), ["x2"])}, "interaction=[['x1'], ['x2']]"),
+        ("boost", {"rounds": 3, "interaction": []}, "interaction=[]"),
+    ],
+)
+def test_names_in_pairs_and_sets_are_kept_so_that_the_printed_call_gives_the_model_again(
+    toy: pd.DataFrame, kind: str, options: dict[str, object], shown: str
+) -> None:
+    m = getattr(crank, kind)(toy, "y ~ x1 + x2", **options)
+    assert shown in str(m.call)
+    printed = eval(str(m.call), {"crank": crank, "data": toy})
+    for again in (printed, m.update(toy), crank.from_json(m.to_json()).update(toy)):
+        assert str(again.call) == str(m.call)
+        np.testing.assert_array_equal(again.predict(toy), m.predict(toy))
+
+
+def test_pairs_in_an_array_are_refused_in_our_words(toy: pd.DataFrame) -> None:
+    with pytest.raises(OptionError, match="is not a way to choose pairs"):
+        crank.additive(toy, "y ~ x1 + x2", pairs=np.array([["x1", "x2"]]))  # type: ignore[arg-type]

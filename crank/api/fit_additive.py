@@ -110,7 +110,7 @@ def additive(
     if random_state is None:
         random_state = drawn_seed()
     data = in_process(data, sample, random_state, "crank.additive")
-    if cv is None and pairs == "auto":
+    if cv is None and isinstance(pairs, str) and pairs == "auto":
         pairs = 0
     options = AdditiveOptions(
         link,

@@ -86,7 +86,7 @@ def checked_pairs(pairs: object) -> int | Literal["auto"] | tuple[tuple[str, str
     >>> checked_pairs([["x", "z"]])
     (('x', 'z'),)
     """
-    if pairs == "auto":
+    if isinstance(pairs, str) and pairs == "auto":
         return "auto"
     if isinstance(pairs, Sequence) and not isinstance(pairs, str):
         found = [tuple(pair) if isinstance(pair, Sequence) else (pair,) for pair in pairs]

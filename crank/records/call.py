@@ -93,14 +93,14 @@ def kept(value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {str(name): _setting(part) for name, part in value.items()} or None
-    if isinstance(value, list) and value and all(isinstance(part, list) for part in value):
-        return [_setting(part) for part in value]
+    if isinstance(value, list | tuple) and all(isinstance(part, list | tuple) for part in value):
+        return [_setting(part) for part in value]  # names in pairs or sets; none at all is plain
     return Shown(f"<array of {len(value)}>" if hasattr(value, "__len__") else _short(value))
 
 
 def _setting(value: Any) -> Any:
     """Keep one of several settings, lists of plain values among them."""
-    if isinstance(value, list) and all(map(_is_plain, value)):
+    if isinstance(value, list | tuple) and all(map(_is_plain, value)):
         return [kept(part) for part in value]
     return kept(value) if _is_plain(value) or isinstance(value, Shown) else Shown(_short(value))
 
