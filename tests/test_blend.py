@@ -427,3 +427,9 @@ def test_scikit_learn_accepts_the_estimator(estimator: Any, check: Any) -> None:
     if "sample_weight_equivalence" in check.func.__name__:
         pytest.skip("folds are dealt out by rows: weights are no rows")
     check(estimator)
+
+
+def test_data_that_no_member_can_use_are_named_once(toy: pd.DataFrame) -> None:
+    spoiled = toy.assign(x1=toy["x1"].where(toy.index > 0, np.inf))
+    with pytest.raises(DataError, match=r"^column 'x1' holds infinite values in 1 row"):
+        crank.blend(spoiled, "y ~ x1 + x2", members=["linear", "tree"])

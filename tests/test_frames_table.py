@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Callable
+from datetime import time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import crank
 from crank.errors import DataError
 from crank.frames.table import Table
 
@@ -205,7 +207,9 @@ def test_columns_that_no_formula_takes_are_refused_only_when_they_are_used() -> 
         table = Table.read(data)
         np.testing.assert_array_equal(table.numeric("x"), [1, 2])
         for use in (table.kind, table.numeric, table.codes, table.missing):
-            with pytest.raises(DataError, match=r"'t' has dtype .*cannot use.*durations to a num"):
+            with pytest.raises(
+                DataError, match=r"'t' has dtype .*cannot use.*Convert it to a number"
+            ):
                 use("t")
 
 
@@ -283,3 +287,76 @@ def test_a_frame_of_one_type_is_read_as_column_by_column(
         np.testing.assert_array_equal(at_once.missing(name), one_by_one.missing(name))
     picked = at_once.rows(np.arange(n)[::-1])
     np.testing.assert_array_equal(picked.numeric("a"), one_by_one.numeric("a")[::-1])
+
+
+ROWS = 40
+NESTED: dict[str, tuple[list[Any], str]] = {
+    "lists": ([[1, 2]] * ROWS, "of the type list.*Give one value for each row"),
+    "arrays": ([np.array([1.0, 2.0])] * ROWS, "of the type ndarray.*Give one value for each row"),
+    "dicts": ([{"a": 1}] * ROWS, "of the type dict.*Give one value for each row"),
+    "series": ([pd.Series([1, 2])] * ROWS, "of the type Series.*Give one value"),
+    "complex": ([1 + 2j] * ROWS, "of the type complex.*real part"),
+    "durations": ([timedelta(1)] * ROWS, r"timedelta.*data\['z'\] / pd.Timedelta\('1D'\)"),
+    "times": ([time(1, 2)] * ROWS, "of the type time.*hours since midnight"),
+    "bytes": ([b"ab"] * ROWS, "of the type bytes.*Decode it"),
+    "objects": ([object()] * ROWS, "of the type object.*text with"),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("frame", [pd.DataFrame, dict])
+def test_columns_that_no_formula_can_use_are_refused_with_a_way_out(name: str, frame: Any) -> None:
+    values, message = NESTED[name]
+    column = np.empty(ROWS, dtype=object)
+    for k, value in enumerate(values):
+        column[k] = value
+    data = frame({"x": np.arange(float(ROWS)), "y": np.arange(float(ROWS)) % 7, "z": column})
+    for fit in (crank.fit, crank.linear, crank.forest, crank.boost, crank.additive):
+        with pytest.raises(DataError, match=f"column 'z' .*{message}.*leave it out of the formula"):
+            fit(data, "y ~ x + z")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "message"),
+    [
+        (pl.List(pl.Int64), [[1, 2]], "Give one value for each row"),
+        (pl.Struct({"a": pl.Int64}), [{"a": 1}], "Give one value for each row"),
+        (pl.Duration(), [timedelta(1)], "Convert it to a number, for example to days"),
+        (pl.Time(), [time(1)], "hours since midnight"),
+        (pl.Binary(), [b"a"], "Decode it"),
+    ],
+)
+def test_columns_of_polars_that_no_formula_can_use_are_refused_alike(
+    dtype: Any, values: list[Any], message: str
+) -> None:
+    table = Table.read(pl.DataFrame({"z": pl.Series(values * 5, dtype=dtype)}))
+    with pytest.raises(DataError, match=f"column 'z' has dtype .*{message}"):
+        table.missing("z")
+
+
+def test_a_dict_may_hold_what_pandas_holds_columns_in() -> None:
+    days = pd.date_range("2020-01-01", periods=4)
+    table = Table.read(
+        {
+            "whole": pd.array([1, None, 3, 4], dtype="Int64"),
+            "true": pd.array([True, None, False, True], dtype="boolean"),
+            "text": pd.array(["a", None, "b", "a"], dtype="string"),
+            "sparse": pd.arrays.SparseArray([0.0, 0.0, 1.0, 0.0]),
+            "index": pd.Index([4, 3, 2, 1]),
+            "days": days,
+            "spans": days - days[0],
+        }
+    )
+    np.testing.assert_array_equal(table.numeric("whole"), [1.0, np.nan, 3.0, 4.0])
+    assert table.kind("true") == "boolean"
+    assert table.values("text") == ["a", None, "b", "a"]
+    np.testing.assert_array_equal(table.numeric("sparse"), [0.0, 0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(table.numeric("index"), [4.0, 3.0, 2.0, 1.0])
+    assert table.days("days")[0] == 18262.0
+    with pytest.raises(DataError, match=r"dtype timedelta64.*pd.Timedelta"):
+        table.missing("spans")
+
+
+def test_missing_values_beside_pandas_na_are_still_seen() -> None:
+    table = Table.read({"x": np.array([pd.NA, np.nan, 1.0, None], dtype=object)})
+    assert table.missing("x").tolist() == [True, True, False, True]

@@ -736,3 +736,11 @@ def test_the_estimator_and_the_formula_give_the_same_scores() -> None:
     assert search.best_params_["rankinglinear__penalty"] == 1e-3
     with pytest.raises(DataError, match="x1: this column"):
         RankingLinear(penalty=0.0).fit(sample.X, sample.X["x1"])
+
+
+def test_missing_values_are_met_with_a_ranker_that_takes_them(toy: pd.DataFrame) -> None:
+    m = crank.linear(toy, "y ~ x1", cv=None)
+    with pytest.raises(DataError, match=r"a linear ranker takes no missing values.*crank\.forest"):
+        m.predict(toy.assign(x1=np.nan))
+    with pytest.raises(DataError, match=r"missing in all 240 rows: nothing to fit\. Leave it out"):
+        crank.linear(toy.assign(x1=np.nan), "y ~ x1 + x2")

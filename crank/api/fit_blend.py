@@ -152,6 +152,7 @@ def blend(
     fold = _folds(ranks, cv, rows.groups, random_state)
     fitted: list[FittedMember] = []
     left_out: list[LeftOut] = []
+    failed: list[Exception] = []
     size = rows.table.n_rows, len(rows.parsed.variables)
     if members is None:
         dear = affordable(recipes, effort, *size)
@@ -168,8 +169,17 @@ def blend(
             left_out.append(LeftOut(recipe.name, str(reason)))
         except (CrankError, ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
             left_out.append(LeftOut(recipe.name, f"failed: {_short(error)}"))
+            failed.append(error)
     if not fitted:
-        said = "; ".join(f"{out.name}: {out.because}" for out in left_out)
+        alike = {(type(error), str(error)) for error in failed}
+        if (
+            failed
+            and isinstance(failed[0], DataError)
+            and len(failed) == len(left_out)
+            and len(alike) == 1
+        ):
+            raise failed[0]  # the data cannot be used, whoever asks
+        said = " ".join(f"{out.name}: {out.because.rstrip('.')}." for out in left_out)
         raise DataError(f"no member of the blend could be fitted. {said}")
     found, spread = bench(np.array([one.heldout for one in fitted]), ranks, fold, figure)
     counts = select(found, range(len(found.tests)))

@@ -122,6 +122,11 @@ def training_rows(
         Labels of rows that belong together. Like weights, a column named so is no predictor.
     """
     one_of("na_action", na_action, ("drop", "raise"))
+    if context is not None and not isinstance(context, Mapping):
+        raise OptionError(
+            f"context={context!r} is not allowed. Allowed: a mapping of names to functions, such "
+            "as {'f': numpy.sqrt}, or None."
+        )
     table = Table.read(data)
     w = read_weights(weights, table, data)
     labels = group_labels(groups, table, data)
@@ -248,7 +253,10 @@ def _usable(
         mask = absent & present
         if mask.sum() == n > 0:
             of = f"all {n} rows" if n == table.n_rows else f"all {n} rows of a weight above 0"
-            raise DataError(f"{what} is missing in {of}: nothing to fit.")
+            others = "others" if what.startswith("the ") else "another column"
+            raise DataError(
+                f"{what} is missing in {of}: nothing to fit. Leave it out, or give {others}."
+            )
         if na_action == "raise" and mask.any():
             first = table.position(int(np.flatnonzero(mask)[0]))
             raise DataError(

@@ -166,9 +166,11 @@ def check_learner(learner: SplitLearner, options: ForestOptions) -> None:
 
 def forest_criterion(name: str, ranks: Ranks) -> tuple[Criterion, str]:
     """Look the criterion up; "auto" is "spearman", measured in docs/design/forest.md."""
+    found, because = get_criterion("spearman"), "the default of forests"
     if name != AUTO:
-        return choose_criterion(name, ranks)
-    return get_criterion("spearman"), "the default of forests"
+        found, because = choose_criterion(name, ranks)
+    found.figure_for(ranks)  # refuses responses that it cannot rank, as a tree does
+    return found, because
 
 
 def _each(grow: Callable[[J], T], jobs: Sequence[J], options: ForestOptions) -> Iterator[T]:

@@ -40,7 +40,40 @@ class Unusable:
 
 
 class Mixed(TypeError):
-    """A column of Python objects of several types; the text lists them."""
+    """A column of Python objects of a type that no formula can use, or of several.
+
+    The text lists them.
+    """
+
+
+def usable_way(held: str) -> str:
+    """Say how to make a usable column of one that holds this type, by its name.
+
+    Examples
+    --------
+    >>> usable_way("timedelta64[ns]")
+    "Convert it to a number, for example to days: data['z'] / pd.Timedelta('1D')."
+    """
+    kind = held.lower()
+    for words, way in _WAYS.items():
+        if any(word in kind for word in words):
+            return way
+    return "Convert it, for example to text with .astype(str)."
+
+
+_WAYS = {
+    ("list", "tuple", "set", "dict", "array", "series", "struct", "[("): (
+        "Give one value for each row: take what you need of it as columns of their own."
+    ),
+    ("timedelta", "duration"): (
+        "Convert it to a number, for example to days: data['z'] / pd.Timedelta('1D')."
+    ),
+    ("complex",): "Use its real part, its imaginary part or its absolute value as columns.",
+    ("bytes", "binary", "|s"): "Decode it to text, for example with .str.decode('utf-8').",
+    ("period",): "Convert it to dates, for example with .dt.to_timestamp().",
+    ("fraction",): "Convert it to numbers with .astype(float).",
+    ("time",): "Convert it to a number, such as hours since midnight.",
+}
 
 
 Column: TypeAlias = "NDArray[Any] | Coded | Unusable"
@@ -127,8 +160,15 @@ def nulls(column: NDArray[Any] | Coded) -> NDArray[np.bool_]:
     if column.dtype.kind == "M":
         return np.asarray(np.isnat(column))
     values = column.tolist()
-    null = {t for t in set(map(type, values)) if t.__name__ in _NULLS}
-    # only NaN differs from itself; pandas.NA cannot be compared, so its type decides
+    types = set(map(type, values))
+    null = {t for t in types if t.__name__ in _NULLS}
+    # only NaN differs from itself; pandas.NA cannot be compared, so its type decides, and neither
+    # can arrays, which are no single values
+    whole = {
+        t for t in types - null if hasattr(t, "__array_ufunc__") and not issubclass(t, np.generic)
+    }
+    if whole:
+        return np.fromiter((type(v) in null for v in values), np.bool_, len(values))
     return np.fromiter((type(v) in null or v != v for v in values), np.bool_, len(values))
 
 

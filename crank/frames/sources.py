@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crank.errors import DataError, listed
-from crank.frames.columns import Column, from_array, from_narwhals, from_pandas, objects
+from crank.frames.columns import Column, Unusable, from_array, from_narwhals, from_pandas, objects
 from crank.frames.partitioned import is_dask
 
 FEW_VALUES = 2**16
@@ -136,11 +136,16 @@ def _from_values(values: Any) -> Column:
     if isinstance(values, np.ndarray):
         return from_array(values)
     pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(values, pandas.Series | pandas.Categorical):
-        return from_pandas(pandas.Series(values))
+    if pandas is not None:
+        own = pandas.Series | pandas.Index | pandas.api.extensions.ExtensionArray
+        if isinstance(values, own):
+            return from_pandas(pandas.Series(values))
     import narwhals as nw
 
-    return from_narwhals(nw.from_native(values, series_only=True))
+    try:
+        return from_narwhals(nw.from_native(values, series_only=True))
+    except TypeError:
+        return Unusable()
 
 
 def _unique_names(columns: Any) -> tuple[str, ...]:

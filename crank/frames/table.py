@@ -27,6 +27,7 @@ from crank.frames.columns import (
     lost_digits,
     nulls,
     objects,
+    usable_way,
 )
 from crank.frames.dates import as_dates, as_days, days_of_text, ticks
 from crank.frames.sources import source_of
@@ -148,7 +149,7 @@ class Table:
             )
         raise DataError(
             f"column {name!r} holds categories (dtype {self.dtype(name)}) where numbers are "
-            f"needed. Convert the column to numbers, or use it as a category: {name}."
+            f"needed. Convert the column to numbers, for example with pd.to_numeric."
         )
 
     def days(self, name: str) -> NDArray[np.float64]:
@@ -313,8 +314,7 @@ class Table:
         if isinstance(column, Unusable):
             raise DataError(
                 f"column {name!r} has dtype {self.dtype(name)}, which a formula cannot use. "
-                f"{_USABLE} Convert the column to one of these (durations to a number of days, "
-                f"say), or leave it out of the formula."
+                f"{_USABLE} {_way(self.dtype(name), name)}"
             )
         if self._index is None:
             return column
@@ -328,6 +328,11 @@ class Table:
                 self._kinds[name] = kind_of(column)
             return self._kinds[name]
         except Mixed as types:
+            if ", " not in str(types):
+                raise DataError(
+                    f"column {name!r} holds values of the type {types}, which a formula cannot "
+                    f"use. {_USABLE} {_way(str(types), name)}"
+                ) from None
             dates = {"date", "datetime", "Timestamp"} & set(str(types).split(", "))
             way = "pd.to_datetime" if dates else ".astype(str)"
             raise DataError(
@@ -349,6 +354,11 @@ class Table:
             f"column {name!r} holds {got} (dtype {self.dtype(name)}) where {wanted} are expected. "
             f"Known levels: {listed(map(repr, levels))}. Convert the column to {wanted}."
         )
+
+
+def _way(held: str, name: str) -> str:
+    way = usable_way(held).replace("'z'", repr(name))
+    return f"{way} Or leave it out of the formula."
 
 
 def unknown_column(name: str, names: Collection[str]) -> DataError:

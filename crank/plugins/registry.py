@@ -61,6 +61,11 @@ def get_learner(
     >>> get_learner("logistic", {"C": 0.5}).C
     0.5
     """
+    if params is not None and not isinstance(params, Mapping):
+        raise OptionError(
+            f"learner_params={params!r} is not allowed. Allowed: a mapping of names to values, "
+            "such as {'C': 0.5}, or None."
+        )
     if isinstance(learner, SplitLearner):
         if params:
             raise OptionError(

@@ -149,8 +149,11 @@ def refuse_missing(X: FloatArray, design: DesignSpec, made_by: str) -> None:
         column = int(np.flatnonzero(missing.any(axis=0))[0])
         name, term = design.names[column], design.terms[column]
         which = f"column {name!r}" if name == term else f"the term {term!r}"
+        way = "use a learner that takes them (see crank.learners())"
+        if "learner" not in made_by:
+            way = "fit a ranker that takes them, such as crank.forest"
         raise DataError(
             f"{which} is missing in {int(missing[:, column].sum())} of "
             f"{len(X)} rows, and {made_by} takes no missing values. Drop those rows, "
-            "fill them, or use a learner that takes them (see crank.learners())."
+            f"fill them, or {way}."
         )
