@@ -14,7 +14,7 @@ import crank
 from crank.datafiles import Expected
 from crank.datafiles.fields import as_column
 from crank.design.spec import DesignSpec
-from crank.errors import DataError, OptionError
+from crank.errors import DataError, FormulaError, OptionError
 from crank.formula import learn_design, learn_response, parse_formula
 from crank.frames.table import Table
 from crank.scoring import file_scorer, score_file
@@ -226,3 +226,75 @@ def test_a_mix_of_dates_and_text_is_sent_to_a_parser_of_dates() -> None:
     mixed = [dt.date(2020, 1, 1), "2020-01-05"] * 5
     with pytest.raises(DataError, match=r"the types date, str.*with pd\.to_datetime\."):
         crank.fit({"y": range(10), "when": mixed}, "y ~ when")
+
+
+def days_of_spring() -> pd.DataFrame:
+    day = pd.Series(pd.date_range("2019-12-25", periods=40))
+    frame = pd.DataFrame({"day": day, "x": np.arange(40.0) % 7, "g": ["a", "b"] * 20})
+    frame["y"] = frame["x"] + 5.0 * (frame["day"] > "2020-01-01")
+    frame.loc[3, "day"] = pd.NaT
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("condition", "n"),
+    [
+        ("day > '2020-01-01'", 32),
+        ("day >= '2020-01-01'", 33),
+        ("'2020-01-01' >= day", 7),
+        ("'2019-12-30' < day <= '2020-01-02'", 3),
+        ("day != '2020-01-01'", 38),
+        ("day %in% c('2020-01-01', '2020-01-05')", 2),
+        ("day < '2020-01-01' | x > 5", 10),
+        ("day < '2020-01-01T12:00'", 7),
+    ],
+)
+def test_rows_are_chosen_by_dates_written_as_text_as_in_r(condition: str, n: int) -> None:
+    """R 4.2.2: d <- data.frame(day = as.Date("2019-12-25") + 0:39, x = 0:39 %% 7).
+
+    d$day[4] <- NA; nrow(subset(d, condition)).
+    """
+    frame = days_of_spring()
+    for data in (frame, pl.from_pandas(frame), frame.assign(day=frame["day"].dt.date)):
+        assert crank.fit(data, "y ~ x", subset=condition, prune=None).training.n == n
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ('I(day > "2020-01-01")', "I(day > as.Date('2020-01-01'))"),
+        ("I('2020-01-01' < day)", "I(day > as.Date('2020-01-01'))"),
+        ("I(day == '2020-01-05')", "I(day == as.Date('2020-01-05'))"),
+        ("ifelse(day <= '2020-01-01', 1, 0):x", "ifelse(day <= as.Date('2020-01-01'), 1, 0):x"),
+    ],
+)
+def test_a_text_beside_a_column_of_dates_is_that_date(text: str, same: str) -> None:
+    frame = days_of_spring()
+    one = crank.fit(frame, f"y ~ x + {text}", prune=None)
+    other = crank.fit(frame, f"y ~ x + {same}", prune=None)
+    score = one.predict(frame)
+    np.testing.assert_array_equal(score, other.predict(frame))
+    steps = [json.loads(m.to_json())["design"]["factors"][-1]["steps"] for m in (one, other)]
+    assert steps[0] == steps[1]
+    np.testing.assert_array_equal(crank.from_json(one.to_json()).predict(frame), score)
+    np.testing.assert_array_equal(Scorer(one.to_onnx())(frame), score)
+    written = frame.assign(day=frame["day"].dt.strftime("%Y-%m-%d"))
+    np.testing.assert_array_equal(one.predict(written), score)
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        (
+            "I(day > 'soon')",
+            r"which holds dates, with the text 'soon', which is none\. Write",
+        ),
+        ("I(day == '2020-13-01')", "with the text '2020-13-01', which is none"),
+        ("I(x > '2020-01-01')", "but the column holds numbers. Texts are compared with columns"),
+        ("I(g > 'a')", "but the column holds categories, which are equal or not but in no order"),
+        ("I(day + 1 > '2020-01-01')", "only a column can be compared with a text"),
+    ],
+)
+def test_texts_that_are_no_dates_are_refused_with_a_way_out(term: str, message: str) -> None:
+    with pytest.raises((DataError, FormulaError), match=message):
+        crank.fit(days_of_spring(), f"y ~ x + {term}")

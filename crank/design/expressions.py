@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
 
 Steps: TypeAlias = tuple[Step, ...]
-_READING = ("column", "days", "among")
+_READING = ("column", "days", "among", "dated")
 
 
 class Value(NamedTuple):

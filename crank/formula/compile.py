@@ -25,6 +25,7 @@ from crank.formula.vocabulary import (
     SAME,
     SCALINGS,
     SEVERAL,
+    TURNED,
 )
 from crank.frames.columns import LARGEST_WHOLE
 from crank.frames.dates import days_of_text
@@ -37,7 +38,7 @@ class RawFactor:
 
     ``form`` is ``"expression"``, or the function that makes a factor of its own: poly, bs, ns,
     s, cut, C. The steps may hold ``standardize`` (centre, scale, ddof), for which learning writes
-    arithmetic.
+    arithmetic, and ``dated`` (column, comparison, text), see `crank.formula.dated`.
     """
 
     name: str
@@ -169,14 +170,19 @@ class _Compiler:
                 if i:
                     self.steps.append(Step("and"))
                 continue
+            kind = type(op)
             if isinstance(left, ast.Constant) and isinstance(left.value, str):
-                left, right = right, left
+                left, right, kind = right, left, TURNED.get(kind, kind)
             if isinstance(right, ast.Constant) and isinstance(right.value, str):
-                if not isinstance(op, ast.Eq | ast.NotEq):
+                if kind not in COMPARE:
                     raise self.unsupported(node)
-                self.among(left, [right.value])
-                if isinstance(op, ast.NotEq):
-                    self.steps.append(Step("not"))
+                if kind in (ast.Eq, ast.NotEq):
+                    self.among(left, [right.value])
+                    if kind is ast.NotEq:
+                        self.steps.append(Step("not"))
+                else:
+                    name = self.bare(left)
+                    self.steps.append(Step("dated", (name, COMPARE[kind], right.value)))
             elif type(op) in COMPARE:
                 if isinstance(op, ast.Eq | ast.NotEq):
                     self.refuse_large(left, right)
@@ -187,11 +193,15 @@ class _Compiler:
                 self.steps.append(Step("and"))
 
     def among(self, node: ast.expr, texts: Sequence[str]) -> None:
+        self.steps.append(Step("among", (self.bare(node), tuple(texts))))
+
+    def bare(self, node: ast.expr) -> str:
+        """Name the column that stands alone beside a text."""
         before = len(self.steps)
         self.visit(node)
         if len(self.steps) != before + 1 or self.steps[-1].op != "column":
-            raise self.unsupported(node)
-        self.steps[-1] = Step("among", (self.steps[-1].given[0], tuple(texts)))
+            raise self.unsupported(node, "only a column can be compared with a text")
+        return str(self.steps.pop().given[0])
 
     def called(self, node: ast.Call) -> str:
         """Name the function that is called, without NumPy's prefix."""

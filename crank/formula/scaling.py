@@ -10,6 +10,7 @@ from crank.design.expressions import Step, Steps, check, columns_of, operand_sta
 from crank.design.reader import Reader
 from crank.errors import DataError
 from crank.formula.compile import RawFactor
+from crank.formula.dated import resolved
 from crank.frames.columns import Kind
 
 
@@ -24,6 +25,8 @@ def learn_steps(factor: RawFactor, reader: Reader) -> Steps:
     for step in factor.steps:
         if step.op == "column" and reader.table.kind(step.given[0]) == "date":
             learned.append(Step("days", step.given))
+        elif step.op in ("among", "dated"):
+            learned += resolved(step, reader.table.kind(step.given[0]), factor.name)
         elif step.op == "standardize":
             operand = tuple(learned[operand_start(learned) :])
             learned += _standardizing(operand, step.given, factor.name, reader)

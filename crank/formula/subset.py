@@ -63,11 +63,12 @@ def read_subset(
 
 def _supposed(factor: RawFactor, table: Table) -> Table:
     """Let columns without a value hold what the condition needs: booleans count as numbers too."""
-    texts = {step.given[0] for step in factor.steps if step.op == "among"}
+    needs: dict[str, Kind] = {"among": "category", "dated": "date"}
+    known = {step.given[0]: needs[step.op] for step in factor.steps if step.op in needs}
     kinds: dict[str, Kind] = {}
     for name in factor.variables:
         if table.kind(name) == "number" and table.missing(name).all():
-            kinds[name] = "category" if name in texts else "boolean"
+            kinds[name] = known.get(name, "boolean")
     return table.supposing(kinds)
 
 

@@ -48,6 +48,12 @@ COMPARE = {
     ast.Eq: "equal",
     ast.NotEq: "not_equal",
 }
+TURNED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {  # with the sides exchanged
+    ast.Lt: ast.Gt,
+    ast.LtE: ast.GtE,
+    ast.Gt: ast.Lt,
+    ast.GtE: ast.LtE,
+}
 CONSTANTS = {"np.pi": math.pi, "pi": math.pi, "np.e": math.e}
 SCALINGS: Mapping[str, Mapping[str, Any]] = {
     "center": {"data": None},
