@@ -124,3 +124,38 @@ def test_numbers_may_be_ordered_levels() -> None:
     np.testing.assert_array_equal(spec.matrix({"size": [20, 0]})[:, 0], [2, 0])
     model = crank.fit(data, "y ~ size", max_depth=2, prune=None)
     np.testing.assert_array_equal(Scorer(model.to_onnx())(data), model.predict(data))
+
+
+@pytest.mark.parametrize(
+    ("condition", "levels"),
+    [
+        ("size >= 'M'", "ML"),
+        ("size < 'M'", "S"),
+        ("'M' < size", "L"),
+        ("size <= 'L'", "SML"),
+        ("'S' < size <= 'L'", "ML"),
+    ],
+)
+def test_levels_are_compared_along_their_order_as_in_r(condition: str, levels: str) -> None:
+    """R: size <- factor(c("S", "M", "L"), levels = c("S", "M", "L"), ordered = TRUE)."""
+    size = pd.Categorical(list("SML") * 10, categories=list("SML"), ordered=True)
+    frame = pd.DataFrame({"size": size, "y": np.arange(30.0)})
+    frame["named"] = [v in levels for v in frame["size"].astype(str)]
+    assert crank.fit(frame, "y ~ size", subset=condition, prune=None).training.n == 10 * len(levels)
+    if levels != "SML":
+        m = crank.fit(frame, f"y ~ I({condition})", prune=None, max_depth=1)
+        truth = crank.fit(frame, "y ~ named", prune=None, max_depth=1)
+        np.testing.assert_array_equal(m.predict(frame), truth.predict(frame))
+        again = crank.from_json(m.to_json())
+        np.testing.assert_array_equal(
+            again.predict(frame.assign(size=frame["size"].astype(str))), m.predict(frame)
+        )
+
+
+def test_levels_that_a_comparison_cannot_use_are_named() -> None:
+    size = pd.Categorical(list("SML") * 10, categories=list("SML"), ordered=True)
+    frame = pd.DataFrame({"size": size, "y": np.arange(30.0)})
+    with pytest.raises(DataError, match="'XL', which is none of its levels: 'S', 'M', 'L'"):
+        crank.fit(frame, "y ~ size", subset="size < 'XL'")
+    with pytest.raises(DataError, match="is true for none of the levels of 'size'"):
+        crank.fit(frame, "y ~ size", subset="size > 'L'")

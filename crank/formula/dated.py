@@ -1,14 +1,15 @@
-"""Comparisons with a text, which mean dates where the column holds dates, as in R."""
+"""Comparisons with a text: dates where the column holds dates, levels where they have an order."""
 
 from __future__ import annotations
 
 from crank.design.expressions import Step
-from crank.errors import DataError
-from crank.frames.columns import Kind
+from crank.design.operations import OPERATIONS
+from crank.errors import DataError, did_you_mean, listed
+from crank.frames.columns import Coded, Kind
 from crank.frames.dates import days_of_text
 
 
-def resolved(step: Step, kind: Kind, term: str) -> tuple[Step, ...]:
+def resolved(step: Step, kind: Kind, term: str, declared: Coded | None = None) -> tuple[Step, ...]:
     """Write a comparison with texts as what a column of this kind needs.
 
     Parameters
@@ -18,6 +19,8 @@ def resolved(step: Step, kind: Kind, term: str) -> tuple[Step, ...]:
     kind : {"number", "boolean", "category", "date"}
         What the column holds.
     term : str
+    declared : Coded, optional
+        The column, if it declares its levels.
 
     Examples
     --------
@@ -27,6 +30,8 @@ def resolved(step: Step, kind: Kind, term: str) -> tuple[Step, ...]:
     (Step(op='among', given=('g', ('a',))),)
     """
     name, *_, given = step.given
+    if step.op == "dated" and declared is not None and declared.ordered:
+        return (_along(name, given, step.given[1], list(map(str, declared.levels)), term),)
     if step.op == "dated":
         return tuple(_compared(name, given, step.given[1], kind, term))
     if kind != "date":
@@ -36,6 +41,23 @@ def resolved(step: Step, kind: Kind, term: str) -> tuple[Step, ...]:
         found += _compared(name, text, "equal", kind, term)
         found += [Step("or")] * (k > 0)
     return tuple(found)
+
+
+def _along(name: str, text: str, op: str, levels: list[str], term: str) -> Step:
+    """Write a comparison of an ordered factor as the levels for which it is true."""
+    if text not in levels:
+        raise DataError(
+            f"the term {term!r} compares column {name!r} with {text!r}, which is none of its "
+            f"levels: {listed(map(repr, levels))}.{did_you_mean(text, levels)}"
+        )
+    at = levels.index(text)
+    true = tuple(v for k, v in enumerate(levels) if OPERATIONS[op].apply(k, at))
+    if not true:
+        raise DataError(
+            f"the term {term!r} is true for none of the levels of {name!r}: "
+            f"{listed(map(repr, levels))}. Compare with another one."
+        )
+    return Step("among", (name, true))
 
 
 def _compared(name: str, text: str, op: str, kind: Kind, term: str) -> list[Step]:

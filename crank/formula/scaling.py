@@ -26,7 +26,8 @@ def learn_steps(factor: RawFactor, reader: Reader) -> Steps:
         if step.op == "column" and reader.table.kind(step.given[0]) == "date":
             learned.append(Step("days", step.given))
         elif step.op in ("among", "dated"):
-            learned += resolved(step, reader.table.kind(step.given[0]), factor.name)
+            table, name = reader.table, step.given[0]
+            learned += resolved(step, table.kind(name), factor.name, table.declared(name))
         elif step.op == "standardize":
             operand = tuple(learned[operand_start(learned) :])
             learned += _standardizing(operand, step.given, factor.name, reader)
