@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Callable, Iterator
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -264,3 +265,35 @@ def test_whole_responses_that_are_one_float_keep_their_order(dtype: type) -> Non
     plain = RankingTree(criterion="kendall").fit(x[:, None], x)
     np.testing.assert_array_equal(tree.predict(x[:, None]), plain.predict(x[:, None]))
     assert tree.score(x[:, None], y) == 1.0
+
+
+@pytest.mark.parametrize("name", ["RankingTree", "RankingLinear", "RankingForest"])
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[1, 2]] * 50, "column 'z' holds values of the type list. Give one value for each row"),
+        ([timedelta(1)] * 50, r"column 'z' holds values of the type Timedelta. Convert it to a n"),
+        ([1j] * 50, "Complex data not supported.*'z' holds values of the type complex. Use its"),
+        ([date(2020, 1, 1)] * 50, "column 'z' holds dates. Count days since a fixed one"),
+    ],
+)
+def test_columns_that_are_no_numbers_are_named_with_a_way_out(
+    name: str, values: list[Any], message: str
+) -> None:
+    X = pd.DataFrame({"a": np.arange(50.0), "z": values})
+    with pytest.raises(DataError, match=message) as e:
+        getattr(crank, name)().fit(X, np.arange(50.0))
+    assert "DType" not in str(e.value)
+
+
+def test_responses_of_other_types_are_refused_in_our_words() -> None:
+    y = np.empty(50, dtype=object)
+    y[:] = [[k] for k in range(50)]
+    with pytest.raises(DataError, match=r"y holds values of the type list\..*Give one value"):
+        RankingTree().fit(np.eye(50), y)
+
+
+def test_rankers_without_a_learner_advise_none_where_values_are_missing() -> None:
+    X = np.column_stack([np.arange(50.0), np.full(50, np.nan)])
+    with pytest.raises(DataError, match=r"RankingLinear takes no missing values\. Use an est"):
+        crank.RankingLinear().fit(X, np.arange(50.0))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from functools import partial
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pandas import isna
+from pandas import DataFrame, isna
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
@@ -18,7 +20,7 @@ from crank.design.reader import surely_finite
 from crank.design.response import in_order_of
 from crank.errors import DataError, OptionError, did_you_mean, listed
 from crank.frames.alignment import check_aligned
-from crank.frames.columns import exceeds_floats
+from crank.frames.columns import NULLS, exceeds_floats, usable_way
 from crank.growing.matrix import FloatArray
 from crank.metrics.figures import IAUC, KENDALL
 from crank.plugins.registry import get_learner
@@ -114,7 +116,41 @@ class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         try:
             return validate_data(self, X, dtype=DTYPES, ensure_all_finite=finite, **more)
         except (TypeError, ValueError) as cause:
-            raise _explained(X, cause) from cause
+            raise self._explained(X, cause) from cause
+
+    def _explained(self, X: Any, cause: TypeError | ValueError) -> Exception:
+        """Find crank's words for what scikit-learn refused; its own if there are no better ones."""
+        if issparse(X):
+            return cause
+        message = str(cause)
+        if "Input X contains NaN" in message:
+            who, other = type(self).__name__, "an estimator that does, such as RankingForest"
+            if hasattr(self, "learner"):
+                who, other = "this split learner", "one that does (see crank.learners())"
+            return DataError(
+                f"Input X contains NaN, and {who} takes no missing values. Use {other}, fill the "
+                "values, or leave the rows out."
+            )
+        if "DType" in message:  # what NumPy says of a frame with columns of several types
+            message = "Input X cannot be read as numbers"
+        for kind, them, types, remedy in _NOT_NUMBERS:
+            found = _first_column_of(X, partial(_isinstance, types))
+            if found is not None:
+                return DataError(
+                    f"{message.removesuffix('.')}. Ranking estimators take numbers, and {found[0]} "
+                    f"holds {kind}. {remedy}, or use crank.fit(data, formula), which takes {them} "
+                    "as they are."
+                )
+        # scikit-learn's own checks know the words of its TypeErrors
+        own = isinstance(cause, TypeError) and "DType" not in str(cause)
+        found = None if own else _first_column_of(X, _is_no_value)
+        if found is not None:
+            where, held = found
+            return DataError(
+                f"{message.splitlines()[0].removesuffix('.')}. Ranking estimators take numbers, "
+                f"and {where} holds values of the type {held}. {usable_way(held)}"
+            )
+        return cause
 
 
 def _usable(values: Any, ndim: int, missing: bool) -> bool:
@@ -143,6 +179,13 @@ def _refuse_gaps_and_text(y: Any) -> None:
             f"{rows[0]}. A row without a response cannot be ranked: leave these rows out of X "
             "and y. crank.fit(data, formula) does so by itself."
         )
+    odd = next(filter(_is_no_value, values.tolist()), None) if values.dtype == object else None
+    if odd is not None:
+        held = type(odd).__name__
+        raise DataError(
+            f"y holds values of the type {held}. Ranking needs responses in an order, such as "
+            f"numbers or dates. {usable_way(held)}"
+        )
     if values.dtype.kind in "OUS":
         text = next((k for k, value in enumerate(values.tolist()) if isinstance(value, str)), None)
         if text is not None and not _is_number(values[text]):
@@ -169,42 +212,40 @@ def _floats_in_order(y: NDArray[Any]) -> NDArray[np.float64]:
     return floats
 
 
-def _explained(X: Any, cause: TypeError | ValueError) -> Exception:
-    """Find crank's words for what scikit-learn refused; its own if there are no better ones."""
-    if issparse(X):
-        return cause
-    message = str(cause)
-    if "Input X contains NaN" in message:
-        return DataError(
-            "Input X contains NaN, and this split learner takes no missing values. Use one that "
-            "does (see crank.learners()), fill the values, or leave the rows out."
-        )
-    for kind, them, types, remedy in _NOT_NUMBERS:
-        where = _first_column_of(X, types)
-        if where is not None:
-            return DataError(
-                f"{message.removesuffix('.')}. Ranking estimators take numbers, and {where} holds "
-                f"{kind}. {remedy}, or use crank.fit(data, formula), which takes {them} as they "
-                "are."
-            )
-    return cause
-
-
 _NOT_NUMBERS = (
     ("text", "categories", (str,), "Encode it (with OrdinalEncoder or OneHotEncoder)"),
     ("dates", "dates", (date, np.datetime64), "Count days since a fixed one"),
 )
 
 
-def _first_column_of(X: Any, types: tuple[type, ...]) -> str | None:
-    """Name the first column that holds values of such types, by its name or its number."""
+def _first_column_of(X: Any, holds: Callable[[Any], bool]) -> tuple[str, str] | None:
+    """Name the first column that holds such values, by name or number, and their type."""
     columns = getattr(X, "columns", None)
-    rows = np.asarray(X, dtype=object)
+    try:
+        # column by column: pandas would make floats beside complex numbers complex
+        rows = np.asarray(X.astype(object) if isinstance(X, DataFrame) else X, dtype=object)
+    except ValueError:  # rows of several lengths
+        return None
     if rows.ndim == 2:
         for k in range(rows.shape[1]):
-            if any(isinstance(value, types) for value in rows[:, k]):
-                return f"column {k if columns is None else columns[k]!r}"
+            for value in rows[:, k]:
+                if holds(value):
+                    named = f"column {k if columns is None else columns[k]!r}"
+                    return named, type(value).__name__
     return None
+
+
+def _isinstance(types: tuple[type, ...], value: Any) -> bool:
+    return isinstance(value, types)
+
+
+def _is_no_value(value: Any) -> bool:
+    """Tell whether a value is neither a number nor missing."""
+    if isinstance(value, complex | np.complexfloating | np.timedelta64 | timedelta):
+        return True
+    if isinstance(value, Number | np.generic | str | date):
+        return False
+    return type(value).__name__ not in NULLS
 
 
 def seed_of(random_state: Any) -> int | None:

@@ -23,7 +23,7 @@ MISSING_CODE, UNSEEN_CODE = -1, -2  # what stands for a level's number where the
 MISSING_TEXT = "\uffff"
 """Stands for a missing text where only texts can stand: Unicode promises that no text holds it."""
 LARGEST_WHOLE = 2**53  # the float of this number is also that of the next
-_NULLS = frozenset({"NoneType", "NAType", "NaTType"})  # None, pandas.NA and NaT, by type name
+NULLS = frozenset({"NoneType", "NAType", "NaTType"})  # None, pandas.NA and NaT, by type name
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def nulls(column: NDArray[Any] | Coded) -> NDArray[np.bool_]:
         return np.asarray(np.isnat(column))
     values = column.tolist()
     types = set(map(type, values))
-    null = {t for t in types if t.__name__ in _NULLS}
+    null = {t for t in types if t.__name__ in NULLS}
     # only NaN differs from itself; pandas.NA cannot be compared, so its type decides, and neither
     # can arrays, which are no single values
     whole = {
@@ -183,7 +183,7 @@ def kind_of(column: NDArray[Any] | Coded) -> Kind | None:
     if column.dtype.kind == "M":
         return "date"
     values = column.tolist()
-    types = {t for t in set(map(type, values)) if t.__name__ not in _NULLS}
+    types = {t for t in set(map(type, values)) if t.__name__ not in NULLS}
     if float in types and not any(type(v) is float and v == v for v in values):
         types.remove(float)  # every float is a NaN
     if not types:
