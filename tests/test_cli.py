@@ -196,6 +196,7 @@ def test_learners_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ("fit data.csv y~x1 -o n.json --param C=1", "no parameter 'C'"),
         ("fit data.csv y~x1 -o n.json --weights w", "weights column 'w' is not in the data"),
         ("fit data.xlsx y~x1 -o n.json", "the data format of 'data.xlsx' is not known"),
+        ("fit y~x1 data.csv -o n.json", "then the formula: crank fit data.csv 'y~x1'."),
         ("summary none.json", "No such file or directory: 'none.json'"),
         ("summary data.csv", "'data.csv' is not a usable model file: it is not JSON"),
         ("summary .", "is not a usable model file: it is a folder"),
@@ -220,7 +221,7 @@ def test_errors_are_one_clear_message(
     (folder / "new.csv").write_text("x1,x2,g,flag\n1,1,01,True\n1,1,new,True\n")
     before = files(folder)
     wrong_options = ["not allowed", "not known", "no parameter", "Did you mean", "Choose another"]
-    wrong_options += ["one character", "belongs to"]
+    wrong_options += ["one character", "belongs to", "then the formula"]
     assert main(command.split()) == (2 if any(part in says for part in wrong_options) else 1)
     out, err = capsys.readouterr()
     assert out == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -196,6 +197,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Fit a model and write it."""
     from crank.datafiles import check_target, placed, read_frame
 
+    _data_first(arguments.data, arguments.formula)
     if arguments.output is None and arguments.formula is not None:
         raise OptionError("a fit needs -o FILE for its model. Allowed: a path, or - for stdout.")
     if arguments.json and arguments.output == "-":
@@ -233,6 +235,15 @@ def run(arguments: argparse.Namespace) -> None:
             **options,
         )
     _write(arguments, model)
+
+
+def _data_first(data: str, formula: str | None) -> None:
+    """Refuse a formula where the data belongs."""
+    if "~" in data and formula is not None and "~" not in formula:
+        raise OptionError(
+            f"DATA is {data!r}, which looks like a formula. The data comes first, then the "
+            f"formula: crank fit {shlex.quote(formula)} {shlex.quote(data)}."
+        )
 
 
 def _fit_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> None:
@@ -273,8 +284,6 @@ def _write(arguments: argparse.Namespace, model: RankingModel) -> None:
 
 def _suggested(frame: Any, arguments: argparse.Namespace) -> str:
     """Suggest a formula, and say what it rests on: to stderr if the fit goes on."""
-    import shlex
-
     from crank.formula.suggest import suggest_formula
 
     found = suggest_formula(frame)
