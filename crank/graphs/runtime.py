@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,7 @@ from crank.errors import ModelFileError, require
 
 def session(content: bytes, providers: Sequence[str] | None = None) -> Any:
     """Open a model with ONNX Runtime, to work in the thread that calls it."""
-    require("onnxruntime", "onnx")
-    import onnxruntime
-
+    onnxruntime = _runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -25,3 +24,14 @@ def session(content: bytes, providers: Sequence[str] | None = None) -> Any:
         raise ModelFileError(
             f"ONNX Runtime {onnxruntime.__version__} cannot open this model: {error}"
         ) from error
+
+
+def _runtime() -> Any:
+    """Import ONNX Runtime, which from 1.29 on sends its maker reports of use unless told not to."""
+    require("onnxruntime", "onnx")
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read once, while it is imported
+    import onnxruntime
+
+    # where it had been imported before; older versions have no such function, nor reports
+    getattr(onnxruntime, "disable_telemetry_events", lambda: None)()
+    return onnxruntime
