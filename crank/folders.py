@@ -12,7 +12,7 @@ from typing import Any
 from crank.cluster.engine import Cluster
 from crank.datafiles.parts import part_files
 from crank.errors import OptionError
-from crank.files import write_text
+from crank.files import is_stream, write_text
 from crank.scoring import file_scorer, score_file
 
 NOTE = "_crank.json"
@@ -76,6 +76,11 @@ def score_folder(
     done, before : int
         Files that were scored now, and before.
     """
+    if is_stream(model):
+        raise OptionError(
+            f"the model {str(model)!r} is a pipe, which can be read only once, and every file "
+            "needs it. Give a file that the workers see."
+        )
     files, target = part_files(data), Path(output)
     names = [Path(path).name for path in files]
     if len(set(names)) < len(names):

@@ -18,7 +18,7 @@ from crank.datafiles import Expected, Piece, expected_columns, open_output, open
 from crank.errors import DataError, OptionError
 from crank.files import write_text
 from crank.frames.table import Table
-from crank.models.loading import is_onnx
+from crank.models.loading import is_onnx, loaded, read_content
 from crank.progress import PATIENCE
 from crank.records.inputs import inspected, report_of_nothing, require_schema
 
@@ -61,24 +61,23 @@ def file_scorer(
     unknown : {"error", "missing"}, optional
         What a category level is that training did not have; an ONNX graph has decided already.
     """
-    if is_onnx(model):
-        return _onnx_scorer(model, type, unknown)
-    from crank.models.loading import load
-
-    loaded = load(model)
-    one_of("type", type, loaded.predictions)
+    content = read_content(model)
+    if is_onnx(content):
+        return _onnx_scorer(model, content, type, unknown)
+    ranker = loaded(model, content)
+    one_of("type", type, ranker.predictions)
     return FileScorer(
-        expected_columns(*loaded.designs),
-        sum(len(design.names) for design in loaded.designs),
-        lambda data: loaded.predict(data, type, unknown=unknown or "error"),
-        loaded.schema(),
+        expected_columns(*ranker.designs),
+        sum(len(design.names) for design in ranker.designs),
+        lambda data: ranker.predict(data, type, unknown=unknown or "error"),
+        ranker.schema(),
     )
 
 
-def _onnx_scorer(model: str | Path, type: str, unknown: str | None) -> FileScorer:
+def _onnx_scorer(model: str | Path, content: bytes, type: str, unknown: str | None) -> FileScorer:
     from crank.serve import Scorer
 
-    scorer = Scorer(model)
+    scorer = Scorer(content)
     if unknown is not None:
         raise OptionError(
             f"unknown={unknown!r} cannot be chosen for an ONNX graph: it was when the graph was "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 
 from crank.datafiles import Expected, Piece, expected_columns, open_source
 from crank.errors import NotExportableError, OptionError
+from crank.export.json.text import parse
 from crank.frames.table import Table
-from crank.models.loading import is_onnx, load
+from crank.models.loading import is_onnx, loaded, read_content
 from crank.serve import Scorer
 
 TOLERANCE = 1e-12
@@ -131,12 +131,13 @@ def verify(
     """
     found, expected = Verification(), dict[str, Expected]()
     for model in models:
-        if is_onnx(model):
-            found.routes += _graph_routes(model)
+        content = read_content(model)
+        if is_onnx(content):
+            found.routes += _graph_routes(model, content)
             continue
-        loaded = load(model)
-        expected |= expected_columns(*loaded.designs)
-        found.routes += _json_routes(model, loaded)
+        ranker = loaded(model, content)
+        expected |= expected_columns(*ranker.designs)
+        found.routes += _json_routes(model, content, ranker)
     if not expected:
         raise OptionError("no JSON model is among the files. Give the JSON model that they are of.")
     with open_source(data, expected, delimiter=delimiter, marks=marks) as source:
@@ -148,8 +149,8 @@ def verify(
     return found
 
 
-def _json_routes(path: str | Path, model: Any) -> list[Route]:
-    stated = json.loads(Path(path).read_bytes())["fingerprint"]
+def _json_routes(path: str | Path, content: bytes, model: Any) -> list[Route]:
+    stated = parse(content)["fingerprint"]
     routes = [Route(str(path), lambda t: model.predict(t, unknown="missing"), stated)]
     try:
         query = model.to_sql("sqlite", table="rows")
@@ -158,8 +159,8 @@ def _json_routes(path: str | Path, model: Any) -> list[Route]:
     return [*routes, Route(f"{path} as SQL in SQLite", lambda t: _by_sqlite(query, t), stated)]
 
 
-def _graph_routes(path: str | Path) -> list[Route]:
-    scorer = Scorer(path)
+def _graph_routes(path: str | Path, content: bytes) -> list[Route]:
+    scorer = Scorer(content)
     stated = scorer.metadata.get("fingerprint")
 
     def one_by_one(table: Table) -> NDArray[Any]:

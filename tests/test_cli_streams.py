@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -276,3 +277,92 @@ def test_evaluation_in_pieces_is_that_of_the_whole(
         pieces = ((table, model.values(table)) for table in tables)
         found = evaluate_pieces(model, pieces, weights=weights)
         pd.testing.assert_frame_equal(found, model.evaluate(data, weights=weights))
+
+
+@pytest.fixture
+def pipes(folder: Path) -> Iterator[Callable[[str], str]]:
+    """From a file's name to a pipe that gives its content once."""
+    writers: list[subprocess.Popen[bytes]] = []
+
+    def pipe(name: str) -> str:
+        target = f"pipe{len(writers)}"
+        os.mkfifo(target)
+        command = "import sys; open(sys.argv[2], 'wb').write(open(sys.argv[1], 'rb').read())"
+        writers.append(subprocess.Popen([sys.executable, "-c", command, name, target]))
+        return target
+
+    yield pipe
+    for writer in writers:
+        writer.kill()
+        writer.wait()
+
+
+@POSIX
+@pytest.mark.parametrize(
+    "command",
+    [
+        "score M data.csv",
+        "score G data.csv",
+        "score M D",
+        "evaluate M D",
+        "drift M D",
+        "verify M G D",
+        "compare M m2.json --data D --json",
+        "diagnose M D --cv 2 --json",
+        "summary M",
+        "export M --sql -",
+    ],
+)
+def test_models_and_data_come_through_pipes(
+    folder: Path,
+    pipes: Callable[[str], str],
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+) -> None:
+    files = {"M": "m.json", "G": "m.onnx", "D": "data.csv"}
+    crank.load("m.json").to_onnx("m.onnx")
+    crank.load("m.json").to_json("m2.json")
+    words = command.split()
+    code = main([files.get(word, word) for word in words])
+    wanted = capsys.readouterr().out
+    given = [pipes(files[word]) if word in files else word for word in words]
+    assert main(given) == code
+    found = capsys.readouterr()
+    names = [(a, files[b]) for a, b in zip(given, words, strict=True) if b in files]
+    out = found.out
+    for pipe, name in names:
+        out = out.replace(pipe, name.removesuffix(".json") if "compare" in words else name)
+    assert out == wanted, found.err
+
+
+@POSIX
+def test_an_error_in_rows_from_a_pipe_does_not_read_it_again(
+    folder: Path, pipes: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("odd.csv").write_text("y,x\n1,inf\n2,3\n")
+    assert main(["fit", pipes("odd.csv"), "y ~ x", "-o", "odd.json"]) == 1
+    assert "infinite" in capsys.readouterr().err
+
+
+@POSIX
+def test_a_folder_is_not_scored_by_a_model_from_a_pipe(
+    folder: Path, pipes: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("parts").mkdir()
+    pd.read_csv("data.csv").to_parquet("parts/a.parquet")
+    command = ["score", pipes("m.json"), "parts", "-o", "out", "--engine", "dask"]
+    assert main(command) == 2
+    assert "can be read only once" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_drift_reads_responses_where_the_file_has_them(
+    folder: Path, capsys: pytest.CaptureFixture[str], ending: str
+) -> None:
+    frame = pd.read_csv("data.csv")
+    for name, part in (("with", frame), ("without", frame.drop(columns="y"))):
+        getattr(part, f"to_{ending}")(f"{name}.{ending}")
+        main(["drift", "m.json", f"{name}.{ending}", "--json"])
+        found = json.loads(capsys.readouterr().out)
+        assert (found["d_tau"] is None) == (name == "without")

@@ -167,6 +167,23 @@ def test_a_reload_takes_the_new_model_or_keeps_the_old_one(
         assert before["model"] not in shown
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other pipes")
+@pytest.mark.parametrize("name", ["m.json", "m.onnx"])
+def test_a_model_from_a_pipe_is_served_and_never_asked_for_again(
+    tmp_path: Path, models: tuple[crank.TreeModel, crank.TreeModel], name: str
+) -> None:
+    (models[0].to_json if name == "m.json" else models[0].to_onnx)(tmp_path / name)
+    out, into = os.pipe()
+    os.write(into, (tmp_path / name).read_bytes())
+    os.close(into)
+    app = create_app(f"/dev/fd/{out}")
+    os.close(out)
+    with TestClient(app) as client:
+        assert not app.state.holder.reload()
+        score = client.post("/score", json={"x": 1.0, "g": "a"}).json()["score"]
+        assert score == models[0].predict({"x": [1.0], "g": ["a"]})[0]
+
+
 def test_a_file_that_is_no_model_is_refused_at_the_start(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

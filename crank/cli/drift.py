@@ -31,19 +31,20 @@ def run(arguments: argparse.Namespace) -> int:
     import json
 
     from crank.cli.plot import check_beside_text, save
-    from crank.datafiles import column_names, expected_columns, open_source
+    from crank.datafiles import expected_columns, open_source
     from crank.design.spec import Variable
     from crank.models.loading import load
     from crank.monitor.changes import drawn, drift
 
     check_beside_text(arguments)
     model = load(arguments.model)
-    there = column_names(arguments.data, delimiter=arguments.delimiter)
-    others = [v for v in model.response.variables if v.name in there]
-    if arguments.weights:
-        others.append(Variable(arguments.weights, "number"))
+    others = [Variable(arguments.weights, "number")] if arguments.weights else []
     expected = expected_columns(*model.designs, others=others)
-    reading = {"delimiter": arguments.delimiter, "marks": marks(arguments)}
+    reading = {
+        "optional": expected_columns(others=model.response.variables),
+        "delimiter": arguments.delimiter,
+        "marks": marks(arguments),
+    }
     with open_source(arguments.data, expected, **reading) as source:
         pieces = (piece.data for piece in source.pieces)
         found = drift(model, pieces, weights=arguments.weights, alpha=arguments.alpha)

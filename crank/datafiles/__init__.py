@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from crank.datafiles.expected import Expected, expected_columns
 from crank.datafiles.formats import format_of
-from crank.datafiles.header import column_names
 from crank.datafiles.output import Writer, check_target, open_output
 from crank.datafiles.piece import Piece, Source
 from crank.datafiles.source import open_source, placed, read_frame, read_rows
@@ -15,7 +14,6 @@ __all__ = [
     "Source",
     "Writer",
     "check_target",
-    "column_names",
     "expected_columns",
     "format_of",
     "open_output",

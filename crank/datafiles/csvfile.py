@@ -39,11 +39,15 @@ class CsvReader:
         self.file, self.path, self.delimiter, self.marks = file, path, delimiter, marks
 
     def pieces(
-        self, expected: Mapping[str, Expected], keep: Sequence[str], rows: int
+        self,
+        expected: Mapping[str, Expected],
+        keep: Sequence[str],
+        rows: int,
+        optional: Mapping[str, Expected],
     ) -> Iterator[Piece]:
         """Read the rows, in order; a file without rows has one empty piece."""
         try:
-            yield from self._pieces(expected, keep, rows)
+            yield from self._pieces(expected, keep, rows, optional)
         except UnicodeDecodeError as cause:
             raise DataError(
                 f"{str(self.path)!r} is not text in UTF-8 ({cause.reason}). Convert it, for "
@@ -53,14 +57,19 @@ class CsvReader:
             raise DataError(f"{str(self.path)!r} cannot be unpacked: {cause}.") from None
 
     def _pieces(
-        self, expected: Mapping[str, Expected], keep: Sequence[str], rows: int
+        self,
+        expected: Mapping[str, Expected],
+        keep: Sequence[str],
+        rows: int,
+        optional: Mapping[str, Expected],
     ) -> Iterator[Piece]:
         cut = blocks(self.file, self.delimiter, SIZE)
         first = next(cut, None)
         header, first, below = self._header(first)
         self.width = len(header)
-        self.expected, self.keep = expected, keep
-        self.position = _positions(header, [*expected, *keep])
+        there = {name: about for name, about in optional.items() if name in header}
+        self.expected, self.keep = {**there, **expected}, keep
+        self.position = _positions(header, [*self.expected, *keep])
         for block, line, found in parsed(chain([first], cut), self._block_reader(), below):
             if found is not None:
                 yield from self._slices(block, line, *found, rows)

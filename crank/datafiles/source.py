@@ -20,11 +20,12 @@ from crank.datafiles.formats import (
     open_bytes,
     open_text,
 )
-from crank.datafiles.ipc import open_ipc, read_ipc
-from crank.datafiles.parquet import open_parquet, read_parquet
+from crank.datafiles.ipc import ipc_names, open_ipc, read_ipc
+from crank.datafiles.parquet import open_parquet, parquet_names, read_parquet
 from crank.datafiles.piece import Piece, Source
 from crank.datafiles.rows import line_of
 from crank.errors import DataError, listed
+from crank.files import is_stream
 from crank.frames.columns import objects
 from crank.frames.table import Table
 
@@ -34,6 +35,7 @@ def open_source(
     path: str | Path,
     expected: Mapping[str, Expected],
     *,
+    optional: Mapping[str, Expected] | None = None,
     keep: Sequence[str] = (),
     rows: int = 50_000,
     delimiter: str | None = None,
@@ -41,8 +43,9 @@ def open_source(
 ) -> Iterator[Source]:
     r"""Read a file piece by piece, in order, each piece of at most so many rows.
 
-    What a column holds is taken from ``expected``, never guessed from a piece; ``marks`` are what
-    stands for a missing value in a CSV file, in place of the usual.
+    What a column holds is taken from ``expected``, never guessed from a piece, and from
+    ``optional`` for columns that a file need not have; ``marks`` are what stands for a missing
+    value in a CSV file, in place of the usual.
 
     Examples
     --------
@@ -53,18 +56,20 @@ def open_source(
     ...     [(piece.data.numeric("x").tolist(), piece.kept) for piece in source.pieces]
     [([1.5, nan], {'id': ['07', '08']})]
     """
-    names, kind = list(dict.fromkeys([*expected, *keep])), format_of(path)
+    kind = format_of(path)
+    if kind == "csv":
+        with open_bytes(path) as file:
+            reader = CsvReader(file, path, delimiter_of(path, delimiter), marks)
+            yield Source(reader.pieces(expected, keep, rows, optional or {}), None)
+        return
+    there = (parquet_names if kind == "parquet" else ipc_names)(path) if optional else ()
+    names = list(dict.fromkeys([*expected, *keep, *(n for n in optional or () if n in there)]))
     if kind == "parquet":
         with open_parquet(path, names, rows) as (frames, n_rows):
             yield Source(_frame_pieces(frames, keep), n_rows)
         return
-    if kind == "arrow":
-        with open_ipc(path, names, rows) as frames:
-            yield Source(_frame_pieces(frames, keep), None)
-        return
-    with open_bytes(path) as file:
-        reader = CsvReader(file, path, delimiter_of(path, delimiter), marks)
-        yield Source(reader.pieces(expected, keep, rows), None)
+    with open_ipc(path, names, rows) as frames:
+        yield Source(_frame_pieces(frames, keep), None)
 
 
 def _frame_pieces(frames: Iterator[Any], keep: Sequence[str]) -> Iterator[Piece]:
@@ -154,8 +159,8 @@ def placed(path: str | Path, delimiter: str | None = None) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        if error.row is None or str(path) == "-":
-            raise
+        if error.row is None or str(path) == "-" or is_stream(path):
+            raise  # what cannot be read again
         where = f"row {error.row + 1}"
         if format_of(path) == "csv":
             with open_text(path) as text:

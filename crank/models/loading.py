@@ -6,7 +6,7 @@ from pathlib import Path
 
 from crank.errors import ModelFileError
 from crank.export.json import read_model
-from crank.export.json.text import read_file
+from crank.export.json.text import read_bounded
 from crank.models.base import RankingModel
 from crank.records.kinds import model_class
 
@@ -34,25 +34,45 @@ def load(path: str | Path) -> RankingModel:
     >>> crank.load(path)
     <TreeModel 'y ~ x': 4 leaves, crank × stump, n = 100>
     """
+    return loaded(path, read_content(path))
+
+
+def loaded(path: str | Path, content: bytes) -> RankingModel:
+    """Read a model from the content of a file; the path is for messages."""
     try:
-        return from_json(read_file(path))
+        return from_json(content)
     except ModelFileError as error:
-        hint = " An ONNX graph is for crank.serve.Scorer, or crank score." if is_onnx(path) else ""
-        raise ModelFileError(f"{str(path)!r} is not a usable model file: {error}{hint}") from error
+        hint = " An ONNX graph is for crank.serve.Scorer, or crank score." * is_onnx(content)
+        raise _unusable(path, f"{error}{hint}") from error
 
 
-def is_onnx(path: str | Path) -> bool:
-    """Tell a graph from a JSON model by its content: a graph begins with the number of its format.
+def read_content(path: str | Path) -> bytes:
+    """Read a model file, JSON or ONNX, in one pass: a pipe gives its content only once.
 
     Raises
     ------
     OSError
         The file cannot be read.
+    ModelFileError
+        It is a folder, or larger than a JSON model can be.
     """
     if Path(path).is_dir():
-        return False
+        raise _unusable(path, "it is a folder. Give the path of a model file.")
     with Path(path).open("rb") as file:
-        return file.read(1) == ONNX_BEGINS
+        first = file.read(1)
+        try:
+            return first + (file.read() if is_onnx(first) else read_bounded(file))
+        except ModelFileError as error:
+            raise _unusable(path, str(error)) from error
+
+
+def is_onnx(content: bytes) -> bool:
+    """Tell a graph from a JSON model: a graph begins with the number of its format."""
+    return content[:1] == ONNX_BEGINS
+
+
+def _unusable(path: str | Path, why: str) -> ModelFileError:
+    return ModelFileError(f"{str(path)!r} is not a usable model file: {why}")
 
 
 def from_json(text: str | bytes) -> RankingModel:

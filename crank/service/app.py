@@ -18,7 +18,8 @@ from starlette.concurrency import run_in_threadpool
 
 from crank._version import __version__
 from crank.checks import one_of, whole
-from crank.errors import CrankError, OptionError
+from crank.errors import CrankError, ModelFileError, OptionError
+from crank.files import is_stream
 from crank.service.bodies import (
     ARROW,
     TooLarge,
@@ -51,6 +52,8 @@ class Holder:
     def reload(self) -> bool:
         """Read the file again; if it is not usable, go on with the model that is there."""
         try:
+            if is_stream(self.path):
+                raise ModelFileError(f"{str(self.path)!r} is a pipe, which can be read only once.")
             fresh = load_served(self.path)
         except CrankError as error:
             log.error("reload refused, the old model goes on: %s", error)

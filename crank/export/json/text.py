@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from crank.errors import ModelFileError
 
@@ -18,19 +17,15 @@ _EXACT = 2**53
 _BLOCK = 2**20
 
 
-def read_file(path: str | Path) -> bytes:
-    """Read a file of bounded size."""
-    source = Path(path)
-    if source.is_dir():
-        raise ModelFileError("it is a folder. Give the path of a file that to_json wrote.")
+def read_bounded(file: IO[bytes]) -> bytes:
+    """Read the rest of a file, of bounded size."""
     blocks, size = [], 0
-    with source.open("rb") as file:
-        # the size that the system states says nothing of pipes and devices
-        while block := file.read(_BLOCK):
-            blocks.append(block)
-            size += len(block)
-            if size > LARGEST_FILE:
-                raise ModelFileError(f"it is larger than {LARGEST_FILE >> 20} MiB.")
+    # the size that the system states says nothing of pipes and devices
+    while block := file.read(_BLOCK):
+        blocks.append(block)
+        size += len(block)
+        if size > LARGEST_FILE:
+            raise ModelFileError(f"it is larger than {LARGEST_FILE >> 20} MiB.")
     return b"".join(blocks)
 
 
