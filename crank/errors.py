@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 __all__ = [
     "ClusterError",
@@ -41,9 +41,15 @@ class DataError(CrankError, ValueError):
     ----------
     row : int or None
         The first row at fault, counted from 0, where the error is of rows.
+    absent : str or None
+        The column that the data lack, where the error is of one.
+    columns : tuple of str
+        Those that they have.
     """
 
     row: int | None = None
+    absent: str | None = None
+    columns: tuple[str, ...] = ()
 
     def at(self, row: int) -> DataError:
         """Say which row is the first at fault."""
@@ -95,6 +101,27 @@ def listed(values: Iterable[object], most: int = 12) -> str:
     if len(names) > most:
         names = [*names[:most], f"… ({len(names) - most} more)"]
     return ", ".join(names)
+
+
+def absent_column(what: str, name: str, names: Collection[str]) -> DataError:
+    """Build the error for a column that the data lack.
+
+    Examples
+    --------
+    >>> raise absent_column("weights column 'w'", "w", ["x", "wt"])
+    Traceback (most recent call last):
+        ...
+    crank.errors.DataError: weights column 'w' is not in the data. Columns: x, wt. \
+Did you mean 'wt'?
+    """
+    error = DataError(f"{what} is not in the data. {columns_there(name, names)}")
+    error.absent, error.columns = name, tuple(names)
+    return error
+
+
+def columns_there(name: str, names: Collection[str]) -> str:
+    """End a message on a column that the data lack with those that they have."""
+    return f"Columns: {listed(names)}.{did_you_mean(name, names)}"
 
 
 def did_you_mean(given: object, allowed: Iterable[object]) -> str:

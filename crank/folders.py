@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crank.cluster.engine import Cluster
+from crank.datafiles.parquet import parquet_names, require_names
 from crank.datafiles.parts import part_files
 from crank.errors import OptionError
 from crank.files import is_stream, write_text
@@ -89,7 +90,9 @@ def score_folder(
             f"{str(output)!r}. Score one folder at a time."
         )
     asked = Scoring(str(Path(model).resolve()), type, unknown, name, tuple(keep))
-    file_scorer(asked.model, type, unknown)  # what is wrong with the model is said here
+    # what is wrong with the model or the options is said here
+    scorer = file_scorer(asked.model, type, unknown)
+    require_names([*scorer.expected, *keep], parquet_names(files[0]))
     target.mkdir(parents=True, exist_ok=True)
     _agree(target / NOTE, asked.note())
     left = [

@@ -194,7 +194,7 @@ def test_learners_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ("fit data.csv y~x1 -o n.json --max-depth 0", "max_depth=0 is not allowed"),
         ("fit data.csv y~x1 -o n.json --param C", "--param 'C' is not allowed"),
         ("fit data.csv y~x1 -o n.json --param C=1", "no parameter 'C'"),
-        ("fit data.csv y~x1 -o n.json --weights w", "weights column 'w' is not in the data"),
+        ("fit data.csv y~x1 -o n.json --weights w", "--weights 'w' is no column of the data"),
         ("fit data.xlsx y~x1 -o n.json", "the data format of 'data.xlsx' is not known"),
         ("fit y~x1 data.csv -o n.json", "then the formula: crank fit data.csv 'y~x1'."),
         ("summary none.json", "No such file or directory: 'none.json'"),
@@ -205,10 +205,10 @@ def test_learners_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ("score m.json words.csv -o s.csv", "column 'x1' holds 'one' in line 3"),
         ("score m.json new.csv -o s.csv", "line 3 of 'new.csv': column 'g'"),
         ("score m.json data.csv -o s.xlsx", "the data format of 's.xlsx' is not known"),
-        ("score m.json data.csv -o s.csv --keep nothing", "'nothing'"),
+        ("score m.json data.csv -o s.csv --keep nothing", "--keep 'nothing' is no column"),
         ("score m.json data.csv -o s.csv --keep y --name y", "Choose another --name"),
         ("score m.json data.csv -o s.csv --delimiter ab", "one character"),
-        ("evaluate m.json data.csv --weights nothing", "'nothing'"),
+        ("evaluate m.json data.csv --weights nothing", "--weights 'nothing' is no column"),
         ("export m.json --sql -", "cannot be written as SQL"),
         ("export m.json --onnx m.onnx --dialect sqlite", "--dialect belongs to --sql"),
     ],
@@ -221,7 +221,7 @@ def test_errors_are_one_clear_message(
     (folder / "new.csv").write_text("x1,x2,g,flag\n1,1,01,True\n1,1,new,True\n")
     before = files(folder)
     wrong_options = ["not allowed", "not known", "no parameter", "Did you mean", "Choose another"]
-    wrong_options += ["one character", "belongs to", "then the formula"]
+    wrong_options += ["one character", "belongs to", "then the formula", "is no column"]
     assert main(command.split()) == (2 if any(part in says for part in wrong_options) else 1)
     out, err = capsys.readouterr()
     assert out == ""

@@ -246,6 +246,28 @@ def test_signals_reload_and_stop_the_running_service(
     assert process.wait(timeout=60) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0"])
+def test_a_port_that_is_taken_is_an_error_and_no_drift(
+    path: Path, host: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("crank.service.app.create_app", lambda *_, **__: pytest.fail("it is read"))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main(["serve", str(path), "--host", host, "--port", str(port)]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"crank: port {port} of {host!r} cannot be used: ")
+    assert "Choose another --port" in err
+
+
+def test_a_host_that_is_not_this_machine_is_an_error(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", str(path), "--host", "203.0.113.5", "--port", "0"]) == 1
+    assert "port 0 of '203.0.113.5' cannot be used" in capsys.readouterr().err
+
+
 def test_a_hangup_before_the_service_listens_is_not_lost(
     path: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:

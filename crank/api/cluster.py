@@ -16,7 +16,7 @@ from crank.cluster.sample import sample_rows
 from crank.cluster.spread import Spread, learn_all
 from crank.cluster.tree import ClusterTree, fit_tree
 from crank.design.monotone import signs
-from crank.errors import DataError, OptionError, listed
+from crank.errors import OptionError, absent_column, listed
 from crank.fitting.forest import FittedForest
 from crank.formula import columns_of_condition, has_smooths, parse_formula
 from crank.plugins.base import SplitLearner
@@ -65,7 +65,7 @@ def ask(
             "whole groups in memory."
         )
     if weights is not None and weights not in names:
-        raise DataError(f"weights column {weights!r} is not in the data. Columns: {listed(names)}.")
+        raise absent_column(f"weights column {weights!r}", weights, names)
     parsed = parse_formula(formula, names, hidden={weights} if weights else set())
     asked = Asked(parsed, weights, subset, na_action, takes_missing, columns_with_values(parsed))
     read = {*asked.variables, *([weights] if weights else [])}

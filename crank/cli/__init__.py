@@ -14,7 +14,14 @@ from importlib import import_module
 
 from crank._version import __version__
 from crank.cli.stopping import Stop, Stopped, stopped_by_signals
-from crank.errors import CrankError, OptionError, UnknownLearnerError, not_for_scoring
+from crank.errors import (
+    CrankError,
+    DataError,
+    OptionError,
+    UnknownLearnerError,
+    columns_there,
+    not_for_scoring,
+)
 
 COMMANDS = {
     "fit": "fit a model to a data file",
@@ -34,6 +41,8 @@ COMMANDS = {
     "completion": "print what makes a shell complete commands, options and their values",
 }
 """What each does; `crank.cli.NAME` does it, and is imported for that alone."""
+NAMING = ("keep", "weights", "groups", "text")
+"""Options that name columns of the data."""
 BROKEN_PIPE = 141  # what shells report of a program that SIGPIPE ended
 
 
@@ -86,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         141 if nobody reads the output any more.
     """
     debug, stop, code = False, Stop(), 0
+    arguments = argparse.Namespace()
     try:
         with stopped_by_signals(stop):
             arguments = parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
@@ -105,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             raise
         if stop.number is None:  # else an import made another error of the signal
+            error = _of_option(arguments, error)
             print(f"crank: {_message(error)}", file=sys.stderr)
             return 2 if isinstance(error, OptionError | UnknownLearnerError) else 1
     if stop.number is None:
@@ -114,13 +125,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 128 + stop.number
 
 
+def _of_option(arguments: argparse.Namespace, error: Exception) -> Exception:
+    """Say of a column that the data lack which option names it, if one does."""
+    if not isinstance(error, DataError) or error.absent is None:
+        return error
+    for option in NAMING:
+        given = getattr(arguments, option, None)
+        if error.absent in ([given] if isinstance(given, str) else given or ()):
+            there = columns_there(error.absent, error.columns)
+            return OptionError(f"--{option} {error.absent!r} is no column of the data. {there}")
+    return error
+
+
 def _message(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError):
         error = not_for_scoring(error) or error
     if isinstance(error, CrankError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename!r}" if error.filename else error.strerror
+        named = error.filename is not None
+        return f"{error.strerror}: {error.filename!r}" if named else error.strerror
     return (
         f"unexpected {type(error).__name__}: {error}. This is an error in crank or in a plugin; "
         f"--debug shows where."

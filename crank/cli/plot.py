@@ -103,10 +103,13 @@ def picture_format(option: str, path: str) -> str:
 
 def check_beside_text(arguments: argparse.Namespace) -> None:
     """Check --plot of a command whose text goes to standard output."""
+    from crank.datafiles import check_target
+
     if arguments.plot == "-":
         raise OptionError("--plot '-' is not allowed: the text goes to standard output.")
     if arguments.plot is not None:
         picture_format("--plot", arguments.plot)
+        check_target(arguments.plot)
         require("matplotlib", "plot")
 
 

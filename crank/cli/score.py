@@ -42,7 +42,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Score a data file."""
-    from crank.datafiles import check_target, format_of
+    from crank.datafiles import check_target, format_of, same_target
     from crank.scoring import file_scorer, score_file
 
     check_engine(arguments)
@@ -51,6 +51,10 @@ def run(arguments: argparse.Namespace) -> None:
         return
     check_target(arguments.output)
     format_of(arguments.output)
+    if arguments.report is not None:
+        check_target(arguments.report)
+        if same_target(arguments.report, arguments.output):
+            raise OptionError("--report and --output are one file. Give each a file of its own.")
     scorer = file_scorer(arguments.model, arguments.type, arguments.unknown)
     score_file(
         scorer,

@@ -348,7 +348,9 @@ def _named(
     try:
         return work(part, *own, *pickle.loads(shared))
     except CrankError as error:
-        raise type(error)(f"{where}: {error}") from None
+        named = type(error)(f"{where}: {error}")
+        vars(named).update(vars(error))
+        raise named from None
 
 
 def _added(results: Sequence[Any]) -> Any:

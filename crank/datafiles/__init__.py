@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crank.datafiles.expected import Expected, expected_columns
 from crank.datafiles.formats import format_of
-from crank.datafiles.output import Writer, check_target, open_output
+from crank.datafiles.output import Writer, check_target, open_output, same_target
 from crank.datafiles.piece import Piece, Source
 from crank.datafiles.source import open_source, placed, read_frame, read_rows
 
@@ -21,4 +21,5 @@ __all__ = [
     "placed",
     "read_frame",
     "read_rows",
+    "same_target",
 ]

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from crank.datafiles.parquet import _arrow, _at_least, _require, engine, readable
+from crank.datafiles.parquet import _arrow, _at_least, engine, readable, require_names
 
 WHAT = "Feather or Arrow"
 
@@ -41,14 +41,14 @@ def open_ipc(path: str | Path, names: Sequence[str], rows: int) -> Iterator[Iter
     with readable(path, WHAT):
         if engine(WHAT) == "pyarrow":
             with _opened(path) as file:
-                _require(names, file.schema.names)
+                require_names(names, file.schema.names)
                 empty = file.schema.empty_table().select(list(names))
                 yield _at_least(empty, _slices(file, list(names), rows))
             return
         import polars as pl
 
         scan = pl.scan_ipc(path)
-        _require(names, scan.collect_schema().names())
+        require_names(names, scan.collect_schema().names())
         total = scan.select(pl.len()).collect().item()
         starts = range(0, max(total, 1), rows)
         yield (scan.select(names).slice(start, min(rows, total)).collect() for start in starts)

@@ -57,6 +57,19 @@ def check_target(path: str | Path) -> None:
         raise PermissionError(errno.EACCES, "No permission to write in the folder", str(parent))
 
 
+def same_target(one: str | Path, other: str | Path) -> bool:
+    """Say whether what is written to one path would mix with the other, or replace it.
+
+    Examples
+    --------
+    >>> same_target("-", "-"), same_target("a.csv", "./a.csv"), same_target("-", "a.csv")
+    (True, True, False)
+    """
+    if "-" in (str(one), str(other)):
+        return str(one) == str(other)
+    return os.path.realpath(one) == os.path.realpath(other) and str(one) != os.devnull
+
+
 @contextmanager
 def open_output(path: str | Path) -> Iterator[Writer]:
     r"""Open a file of any format for rows that come piece by piece; ``-`` is standard output.

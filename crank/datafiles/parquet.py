@@ -58,7 +58,7 @@ def open_parquet(
     with readable(path):
         if engine() == "pyarrow":
             with _pyarrow_parquet().ParquetFile(str(path)) as file:
-                _require(names, file.schema_arrow.names)
+                require_names(names, file.schema_arrow.names)
                 batches = file.iter_batches(min(rows, 2**31 - 1), columns=list(names))
                 empty = file.schema_arrow.empty_table().select(list(names))
                 table = import_module("pyarrow").Table
@@ -68,7 +68,7 @@ def open_parquet(
         import polars as pl
 
         scan = pl.scan_parquet(path, glob=False)
-        _require(names, scan.collect_schema().names())
+        require_names(names, scan.collect_schema().names())
         total = scan.select(pl.len()).collect().item()
         starts = range(0, max(total, 1), rows)
         parts = (scan.select(names).slice(start, min(rows, total)).collect() for start in starts)
@@ -82,7 +82,8 @@ def _at_least(empty: Any, frames: Iterator[Any]) -> Iterator[Any]:
     yield from frames
 
 
-def _require(names: Sequence[str], present: Sequence[str]) -> None:
+def require_names(names: Sequence[str], present: Sequence[str]) -> None:
+    """Raise unless a file has some columns."""
     for name in names:
         if name not in present:
             raise unknown_column(name, present)

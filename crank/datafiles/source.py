@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from crank.datafiles.ipc import ipc_names, open_ipc, read_ipc
 from crank.datafiles.parquet import open_parquet, parquet_names, read_parquet
 from crank.datafiles.piece import Piece, Source
 from crank.datafiles.rows import line_of
-from crank.errors import DataError, listed
+from crank.errors import DataError, absent_column
 from crank.files import is_stream
 from crank.frames.columns import objects
 from crank.frames.table import Table
@@ -98,8 +98,11 @@ def read_frame(
     marks : frozenset of str, optional
         What stands for a missing value, in place of the usual; the empty field always does.
     """
-    if format_of(path) != "csv":
-        return read_parquet(path) if format_of(path) == "parquet" else read_ipc(path)
+    kind = format_of(path)
+    if kind != "csv":
+        if text:
+            _check_names(text, (parquet_names if kind == "parquet" else ipc_names)(path))
+        return read_parquet(path) if kind == "parquet" else read_ipc(path)
     import pandas as pd
 
     # pandas 3.1 reads doubles exactly and warns about the option that older ones need
@@ -123,12 +126,14 @@ def read_frame(
         raise DataError(
             f"{str(path)!r} cannot be read as CSV: {cause}.".replace("\n", " ")
         ) from None
-    unknown = [name for name in text if name not in frame.columns]
-    if unknown:
-        raise DataError(
-            f"column {unknown[0]!r} is not in the data. Columns: {listed(frame.columns)}."
-        )
+    _check_names(text, frame.columns)
     return frame
+
+
+def _check_names(text: Sequence[str], names: Collection[str]) -> None:
+    for name in text:
+        if name not in names:
+            raise absent_column(f"column {name!r}", name, names)
 
 
 def read_rows(

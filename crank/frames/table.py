@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.errors import DataError, did_you_mean, listed
+from crank.errors import DataError, absent_column, listed
 from crank.frames.columns import (
     LARGEST_WHOLE,
     MISSING_CODE,
@@ -363,10 +363,7 @@ def _way(held: str, name: str) -> str:
 
 def unknown_column(name: str, names: Collection[str]) -> DataError:
     """Build the error for a column that the data lack."""
-    return DataError(
-        f"column {name!r} of the formula is not in the data. "
-        f"Columns: {listed(names)}.{did_you_mean(name, names)}"
-    )
+    return absent_column(f"column {name!r} of the formula", name, names)
 
 
 def _too_large(name: str) -> DataError:

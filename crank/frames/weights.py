@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.errors import DataError, did_you_mean, listed
+from crank.errors import DataError, absent_column
 from crank.frames.alignment import check_aligned
 from crank.frames.table import Table
 
@@ -32,10 +32,7 @@ def read_weights(weights: Any, table: Table, data: Any = None) -> NDArray[np.flo
         return None
     if isinstance(weights, str):
         if weights not in table.names:
-            raise DataError(
-                f"weights column {weights!r} is not in the data. Columns: {listed(table.names)}."
-                f"{did_you_mean(weights, table.names)}"
-            )
+            raise absent_column(f"weights column {weights!r}", weights, table.names)
         if table.kind(weights) not in ("number", "boolean"):
             raise DataError(
                 f"weights column {weights!r} has dtype {table.dtype(weights)}, which is not "

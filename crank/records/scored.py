@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crank.errors import DataError, did_you_mean, listed
+from crank.errors import DataError, absent_column
 from crank.frames.alignment import check_aligned
 from crank.frames.table import Table
 from crank.frames.weights import read_weights
@@ -95,10 +95,7 @@ def group_labels(groups: Any, table: Table, data: Any) -> NDArray[Any] | None:
         return None
     if isinstance(groups, str):
         if groups not in table.names:
-            raise DataError(
-                f"groups column {groups!r} is not in the data. Columns: {listed(table.names)}."
-                f"{did_you_mean(groups, table.names)}"
-            )
+            raise absent_column(f"groups column {groups!r}", groups, table.names)
         table.require_digits(groups)
         codes = table.codes(groups)[0]
         return np.where(codes < 0, np.nan, codes)

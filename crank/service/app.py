@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from crank.service.bodies import (
     parsed,
     single,
 )
+from crank.service.listening import bound
 from crank.service.metrics import Metrics
 from crank.service.served import Served, load_served
 
@@ -244,5 +245,12 @@ def run(
     if not 0 <= port <= 65535:
         raise OptionError(f"port={port} is not allowed. Allowed: 0 to 65535.")
     early = _hangups()
-    app = create_app(model, max_bytes=max_bytes, max_rows=max_rows, early=early)
-    uvicorn.run(app, host=host, port=port, log_level=log_level, timeout_graceful_shutdown=30)
+    with bound(host, port) as sockets:
+        app = create_app(model, max_bytes=max_bytes, max_rows=max_rows, early=early)
+        settings = uvicorn.Config(app, log_level=log_level, timeout_graceful_shutdown=30)
+        for taken in sockets:
+            logging.getLogger("uvicorn.error").info(
+                "answers at %s port %s", *taken.getsockname()[:2]
+            )
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(settings).run(sockets)
