@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -298,3 +299,46 @@ def test_a_text_beside_a_column_of_dates_is_that_date(text: str, same: str) -> N
 def test_texts_that_are_no_dates_are_refused_with_a_way_out(term: str, message: str) -> None:
     with pytest.raises((DataError, FormulaError), match=message):
         crank.fit(days_of_spring(), f"y ~ x + {term}")
+
+
+WRITTEN = {
+    "ns(day, knots=as.Date('2020-09-01'))": "ns(day, knots=[18506])",
+    "ns(day, df=3, Boundary.knots=c(as.Date('2019-01-01'), as.Date('2022-01-01')))": (
+        "ns(day, df=3, Boundary.knots=c(17897, 18993))"
+    ),
+    "bs(day, knots=c(as.Date('2020-06-01'), as.Date('2020-09-01T12:00')))": (
+        "bs(day, knots=[18414, 18506.5])"
+    ),
+    "cut(day, c(as.Date('2019-01-01'), as.Date('2020-06-01'), as.Date('2022-01-01')))": (
+        "cut(day, [17897, 18414, 18993])"
+    ),
+    "clip(day, as.Date('2020-02-01'), as.Date('2020-09-01'))": "clip(day, 18293, 18506)",
+    "cut(day, seq(as.Date('2019-12-31'), as.Date('2022-01-01'), 122))": (
+        "cut(day, seq(18261, 18993, 122))"
+    ),
+}
+
+
+@pytest.mark.parametrize("term", WRITTEN)
+def test_options_may_be_dates_that_are_written_out(term: str) -> None:
+    # R: as.numeric(as.Date("2020-09-01")) is 18506
+    rng = np.random.default_rng(4)
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 700, 150), unit="D")
+    frame = pd.DataFrame({"day": day, "y": np.sin(np.arange(150) / 9.0) + rng.normal(size=150)})
+    learner = "stump" if "c" in term[:2] else "logistic"
+    m, same = (
+        crank.fit(frame, f"y ~ {text}", max_depth=2, prune=None, learner=learner)
+        for text in (term, WRITTEN[term])
+    )
+    wanted = same.predict(frame)
+    assert len(set(wanted)) > 1
+    np.testing.assert_array_equal(m.predict(frame), wanted)
+    for again in (crank.from_json(m.to_json()), pickle.loads(pickle.dumps(m)), m.update(frame)):
+        np.testing.assert_array_equal(again.predict(frame), wanted)
+    np.testing.assert_array_equal(Scorer(m.to_onnx())(frame), wanted)
+
+
+@pytest.mark.parametrize("text", ["'2020-13-01'", "2020", "day", "'soon'"])
+def test_an_option_that_is_no_date_is_refused(text: str) -> None:
+    with pytest.raises(FormulaError, match=r"a date such as as\.Date\('2020-12-31'\)"):
+        crank.fit({"day": DAYS, "y": [1, 2, 3]}, f"y ~ ns(day, knots=as.Date({text}))")

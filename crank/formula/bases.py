@@ -140,12 +140,13 @@ def _bound(factor: RawFactor, key: str, learned: float) -> float:
 def _knots(factor: RawFactor, knots: Any, lower: float, upper: float) -> list[float]:
     if knots is None:
         return []
-    numbers = isinstance(knots, list | tuple) and all(
-        isinstance(k, int | float) and lower <= k <= upper for k in knots
+    given = [knots] if isinstance(knots, int | float) else knots
+    numbers = isinstance(given, list | tuple) and all(
+        isinstance(k, int | float) and lower <= k <= upper for k in given
     )
     if not numbers:
         raise option_error(factor, "knots", knots, f"a list of numbers from {lower} to {upper}")
-    return sorted(map(float, knots))
+    return sorted(map(float, given))
 
 
 def _quantiles(factor: RawFactor, x: Floats, count: int) -> list[float]:

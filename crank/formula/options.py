@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from crank.errors import FormulaError, listed
 from crank.formula.contrasts import CONTRASTS, Coding
 from crank.formula.syntax import name_of
+from crank.frames.dates import days_of_text
 
 _LONGEST = 10_000  # of a sequence
 _PATSY = {
@@ -56,7 +58,7 @@ def bound(call: ast.Call, signature: Mapping[str, Any], term: str) -> dict[str, 
 
 
 def literal(node: ast.expr, term: str) -> Any:
-    """Read a number, a text, True, False, None, or a list or dict of these.
+    """Read a number, a text, True, False, None, or a list or dict of these; dates are days.
 
     Examples
     --------
@@ -65,6 +67,8 @@ def literal(node: ast.expr, term: str) -> Any:
     [-inf, 0, 1.5]
     >>> literal(read_expression("seq(0, 6, 3)"), "t")
     [0, 3, 6]
+    >>> literal(read_expression("as.Date('1970-01-02')"), "t")
+    1.0
     """
     match node:
         case ast.Constant(value=value):
@@ -84,6 +88,9 @@ def literal(node: ast.expr, term: str) -> Any:
             return {literal(k, term): literal(v, term) for k, v in pairs if k is not None}
         case ast.Call(func=ast.Name(id="np.array"), args=[inner], keywords=[]):
             return literal(inner, term)
+        case ast.Call(func=ast.Name(id="as.Date"), args=[ast.Constant(value=text)], keywords=[]):
+            with suppress(TypeError, ValueError):
+                return days_of_text(text)
         case ast.Call(func=ast.Name(id="seq"), args=[_, _, _] as given, keywords=[]):
             start, stop, step = (literal(one, term) for one in given)
             if all(isinstance(v, int | float) for v in (start, stop, step)) and step:
@@ -92,7 +99,7 @@ def literal(node: ast.expr, term: str) -> Any:
                     return [start + k * step for k in range(count)]
     raise FormulaError(
         f"the option {ast.unparse(node)!r} in the term {term!r} must be written out: a number, "
-        f"a text, True, False, None, or a list of these."
+        f"a text, a date such as as.Date('2020-12-31'), True, False, None, or a list of these."
     )
 
 
