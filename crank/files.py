@@ -16,6 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from crank.errors import DataError
+from crank.texts import HALF, is_broken
+
 _DESCRIPTOR = re.compile(r"/dev/(?:std(in|out|err)|fd/(\d+))|/proc/self/fd/(\d+)")
 _STANDARD = {"in": 0, "out": 1, "err": 2}
 
@@ -37,6 +40,8 @@ def write_bytes(path: str | Path, content: bytes) -> Path:
 
 def write_text(path: str | Path, content: str) -> Path:
     """Replace a text file in one step, in UTF-8."""
+    if is_broken(content):
+        raise DataError(f"{str(path)!r} is not written: a text for it holds {HALF}.")
     return write_bytes(path, content.encode("utf-8"))
 
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 # Along the data's path. A package imports from those above it in this list and from itself, lazily
 # or not; what only checks types counts as well.
 LAYERS = [
-    *("_version", "errors", "files", "progress", "checks", "entries", "blame"),
+    *("_version", "errors", "texts", "files", "progress", "checks", "entries", "blame"),
     *("frames", "design", "formula"),
     *("kernels", "ranks", "mass", "metrics", "criteria"),
     *("graphs", "growing", "plugins"),

@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from crank._version import __version__
 from crank.cli.stopping import Stop, Stopped, stopped_by_signals
@@ -22,6 +23,7 @@ from crank.errors import (
     columns_there,
     not_for_scoring,
 )
+from crank.texts import broken
 
 COMMANDS = {
     "fit": "fit a model to a data file",
@@ -43,6 +45,8 @@ COMMANDS = {
 """What each does; `crank.cli.NAME` does it, and is imported for that alone."""
 NAMING = ("keep", "weights", "groups", "text")
 """Options that name columns of the data."""
+PATHS = ("model", "models", "data", "output", "report", "plot", "onnx", "sql", "folder", "formula")
+"""Arguments that are files; a formula is checked where it is read."""
 BROKEN_PIPE = 141  # what shells report of a program that SIGPIPE ended
 
 
@@ -100,6 +104,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         with stopped_by_signals(stop):
             arguments = parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
             debug = arguments.debug
+            _check_texts(arguments)
+            if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+                sys.stdout.reconfigure(errors="backslashreplace")  # as standard error does
             code = arguments.run(arguments) or 0
             sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
@@ -123,6 +130,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if stop.number == signal.SIGINT:
         print("crank: interrupted", file=sys.stderr)
     return 128 + stop.number
+
+
+def _check_texts(arguments: argparse.Namespace) -> None:
+    """Refuse bytes of a command line that are no text; names of files may hold what they want."""
+    for option, value in vars(arguments).items():
+        given = value if isinstance(value, list) else [value]
+        if option not in PATHS and (half := broken(given)) is not None:
+            raise OptionError(f"--{option.replace('_', '-')} {half!a} is no text in UTF-8.")
 
 
 def _of_option(arguments: argparse.Namespace, error: Exception) -> Exception:

@@ -74,9 +74,11 @@ def loaded_models(paths: Sequence[str]) -> dict[str, RankingModel]:
 
     from crank.models.loading import load
 
-    names = [Path(path).stem for path in paths]
+    # files are named in bytes, which need not be text
+    shown = [path.encode("utf-8", "backslashreplace").decode() for path in paths]
+    names = [Path(path).stem for path in shown]
     if len(set(names)) < len(names):
-        names = [str(path) for path in paths]
+        names = shown
     if len(set(names)) < len(names):
         raise OptionError("a model file is given twice. Give each once.")
     return dict(zip(names, map(load, paths), strict=True))

@@ -12,6 +12,7 @@ from crank.formula.compile import RawFactor, column_factor, compile_factor
 from crank.formula.grammar import FormulaReader
 from crank.formula.terms import Source
 from crank.formula.tokens import shortened
+from crank.texts import HALF, broken, is_broken
 
 
 class RawTerm(NamedTuple):
@@ -96,6 +97,8 @@ def parse_formula(
         raise FormulaError(
             f"a formula must be text such as 'y ~ x1 + x2', got {type(formula).__name__}."
         )
+    if is_broken(formula):
+        raise FormulaError(f"the formula {formula!a} holds {HALF}.")
     columns, known = dict.fromkeys(names), context or {}  # a set that keeps the order
 
     def compiled(source: Source) -> RawFactor:
@@ -119,6 +122,8 @@ def parse_formula(
     right = reader.right_side(others)
     terms = tuple(RawTerm(tuple(map(compiled, t.factors)), t.scale) for t in right.terms)
     parsed = ParsedFormula(formula, left, terms, right.intercept)
+    if (name := broken(parsed.variables)) is not None:
+        raise FormulaError(f"the name of column {name!a} holds {HALF}. Rename the column.")
     _refuse_response(parsed)
     return parsed
 

@@ -31,6 +31,7 @@ from crank.frames.columns import (
 )
 from crank.frames.dates import as_dates, as_days, days_of_text, ticks
 from crank.frames.sources import source_of
+from crank.texts import HALF, broken
 
 _USABLE = "Usable are numbers, booleans, dates, text and categories."
 
@@ -246,6 +247,11 @@ class Table:
             raise DataError(
                 f"column {name!r} holds the text {MISSING_TEXT!a}, which is reserved for missing "
                 f"values. Write missing values as None."
+            )
+        if (half := broken(values)) is not None:
+            raise DataError(
+                f"column {name!a} holds the text {half!a}: {HALF}. Read the data again in their "
+                "own encoding, or replace it."
             )
         if levels is None:
             return found.astype(np.int32), values

@@ -10,6 +10,7 @@ from crank.checks import one_of
 from crank.errors import OptionError
 from crank.files import write_text
 from crank.records.base import ModelRecord
+from crank.texts import HALF, is_broken
 
 __all__ = ["write_page"]
 
@@ -63,4 +64,6 @@ def write_page(
     wrong = [m for m in named.values() if not isinstance(m, ModelRecord)]
     if wrong:
         raise OptionError(f"a report takes fitted models; got {type(wrong[0]).__name__}.")
+    if title is not None and is_broken(title):
+        raise OptionError(f"title={title!a} holds {HALF}.")
     return write_text(path, page_text(content(named, data, weights, unknown, title)))

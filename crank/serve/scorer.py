@@ -21,6 +21,7 @@ from crank.kernels.threads import Threads, count
 from crank.records.inputs import InputReport, inspected, require_schema
 from crank.serve.feeds import Feeds, check_finite, read_feeds, salvaged_feeds
 from crank.serve.graphfile import NUMBER, TEXT, open_graph
+from crank.texts import is_broken
 
 BATCH = 16_384
 """Rows scored at a time: intermediate results stay in cache, and memory bounded."""
@@ -264,7 +265,7 @@ needed"})
             feeds: Feeds = {}
             for name in self._texts:
                 text = data[name]
-                if type(text) is not str or text == MISSING_TEXT:
+                if type(text) is not str or text == MISSING_TEXT or is_broken(text):
                     return None
                 feeds[name] = np.array([[text]], dtype=object)
             if not SINGLE.issuperset(map(type, numbers)) or any(map(math.isinf, numbers)):

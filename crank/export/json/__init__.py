@@ -29,6 +29,7 @@ from crank.records.base import DesignedRecord, ModelRecord
 from crank.records.inputs import input_schema
 from crank.records.kinds import KINDS, model_class, reader
 from crank.records.provenance import TrainingInfo
+from crank.texts import HALF, json_is_broken
 
 FORMAT = 2
 """Raised when an older crank could not read a new file; older formats stay readable."""
@@ -73,7 +74,10 @@ def to_json(
     """
     if metadata:
         model = replace(model, metadata={**model.metadata, **_plain(metadata)})
-    text = lay_out(document(model))
+    content = document(model)
+    text = lay_out(content)
+    if json_is_broken(text, content):  # in the call, say: a column of weights
+        raise OptionError(f"the model cannot be stored: names or options in it hold {HALF}.")
     if path is None:
         return text
     write_text(path, text)
@@ -149,9 +153,12 @@ def document(model: ModelRecord) -> dict[str, Any]:
 def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Take metadata as what they will be when they are read back."""
     try:
-        found: dict[str, Any] = json.loads(json.dumps(dict(metadata), allow_nan=False))
+        text = json.dumps(dict(metadata), allow_nan=False)
+        found: dict[str, Any] = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise OptionError(f"metadata cannot be stored: {error}. Allowed: plain JSON.") from error
+    if json_is_broken(text, found):
+        raise OptionError(f"metadata cannot be stored: they hold {HALF}.")
     return found
 
 

@@ -8,6 +8,7 @@ import math
 from typing import IO, Any
 
 from crank.errors import ModelFileError
+from crank.texts import HALF, json_is_broken
 
 LARGEST_FILE = 2**30
 """Bytes; a kernel machine with thousands of support vectors in every node stays far below."""
@@ -56,6 +57,8 @@ def parse(text: str | bytes) -> dict[str, Any]:
         raise ModelFileError(f"it is not JSON: {cause.msg} at {where}.") from None
     except ValueError:  # Python's own limit on the digits of a whole number
         raise ModelFileError("a number has too many digits.") from None
+    if json_is_broken(text, document):
+        raise ModelFileError(f"it holds {HALF}.")
     if not isinstance(document, dict):
         raise ModelFileError(f"it holds a JSON {type(document).__name__}, not an object.")
     return document

@@ -18,6 +18,7 @@ from crank.graphs.digest import sealed
 from crank.graphs.graph import Graph
 from crank.records.base import DesignedRecord, ModelRecord
 from crank.records.kinds import reader
+from crank.texts import HALF, broken
 
 MATRIX = "X"
 """Name of the input in the form "matrix"."""
@@ -81,6 +82,8 @@ def to_onnx(
         )
     kind = reader(model.kind, "onnx")
     names = _output_names(outputs, model.predictions)
+    if (half := broken(names.values())) is not None:
+        raise OptionError(f"the output name {half!a} holds {HALF}.")
     if form == "matrix" and types:
         raise OptionError("types is for form='columns': the matrix is double throughout.")
     graph = Graph(reserved=[MATRIX, *names.values(), *(v.name for v in model.variables)])

@@ -16,6 +16,7 @@ from crank.graphs.graph import Graph
 from crank.records.base import ModelRecord
 from crank.records.inputs import input_schema
 from crank.records.kinds import reader
+from crank.texts import HALF, is_broken, json_is_broken
 
 FORMAT_KEY, FORMAT = "crank_onnx", 2
 """Raised when an older crank would misread a new file; files of older formats stay readable."""
@@ -99,9 +100,13 @@ def own_entries(given: Mapping[str, Any]) -> dict[str, str]:
             f"metadata has the keys {listed(taken)}, which crank writes itself. Choose others."
         )
     try:
-        return {str(k): v if isinstance(v, str) else as_text(v) for k, v in given.items()}
+        found = {str(k): v if isinstance(v, str) else as_text(v) for k, v in given.items()}
     except (TypeError, ValueError) as error:
         raise OptionError(f"metadata cannot be stored: {error}. Allowed: text, JSON.") from error
+    stored = zip(found.items(), given.values(), strict=True)
+    if any(is_broken(key) or json_is_broken(text, value) for (key, text), value in stored):
+        raise OptionError(f"metadata cannot be stored: they hold {HALF}.")
+    return found
 
 
 def as_text(value: Any) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from crank.errors import DataError, OptionError
 from crank.frames.columns import LARGEST_WHOLE, Kind, LevelValue
+from crank.texts import HALF, is_broken
 
 MOST_DIGITS = 15
 """A decimal of so many digits is read exactly by every database; SQLite may round longer ones."""
@@ -167,4 +168,6 @@ def _writable(text: str) -> str:
         raise DataError(
             f"{text!r} cannot be written in SQL: it holds a NUL character. Rename it in the data."
         )
+    if is_broken(text):
+        raise DataError(f"{text!a} cannot be written in SQL: it holds {HALF}.")
     return text
