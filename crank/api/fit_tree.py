@@ -96,7 +96,7 @@ def fit(
         row. Folds keep groups whole, and standard errors are clustered by group.
     subset : str or array-like of bool or int, optional
         Rows to use: a condition such as ``"age < 90 & sex == 'f'"`` (where a value is missing it
-        does not hold), one True or False a row, or row numbers.
+        holds only if the rest decides, as in R), one True or False a row, or row numbers.
     na_action : {"drop", "raise"}
         What to do with rows whose response, weight or group is missing, or a predictor if the
         learner takes no missing values. Other missing predictors are passed to the learner.
