@@ -323,7 +323,7 @@ def test_a_level_that_one_fold_alone_has_is_no_error() -> None:
         assert np.isfinite(m.diagnose(frame).table["auc_model"]).all()
 
 
-def test_functions_of_a_session_serve_again_and_lost_groups_are_named() -> None:
+def test_functions_of_the_user_serve_again_and_lost_groups_are_named() -> None:
     frame = noisy()
     m = crank.linear(frame, "f(y) ~ f(x) + g", context={"f": np.cbrt}, cv=None)
     assert m.diagnose(frame, cv=2).n == 240

@@ -100,7 +100,7 @@ def _parts(model: ModelRecord) -> tuple[DesignedRecord, ...]:
 
 
 def functions(model: ModelRecord) -> dict[str, Callable[..., Any]]:
-    """Collect the user's functions that a model of this session calls."""
+    """Collect the user's functions that a model calls."""
     known = {name: f for design in model.designs for name, f in design.functions.items()}
     return {**model.response.functions, **known}
 
