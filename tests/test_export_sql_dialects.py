@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from crank.models.base import RankingModel
 
 sqlglot = pytest.importorskip("sqlglot")
 duckdb = pytest.importorskip("duckdb")
+SPARKS_OWN = pytest.mark.filterwarnings("ignore")  # of its code, about sockets
 ABSENT = ("bigquery", "snowflake", "spark")
 ODD = "it's", "back\\slash", 'say "b"', "tick`", "é"
 
@@ -45,7 +49,7 @@ def models(frame: pd.DataFrame) -> dict[str, RankingModel]:
     whole = frame.dropna()
     return {
         "tree": crank.fit(frame, FORMULA, max_depth=5, criterion="kendall", prune=None),
-        "linear": crank.linear(whole, f"{FORMULA} + log(abs(x) + 1)"),
+        "linear": crank.linear(whole, f"{FORMULA} + log(abs(x) + 1) + floor(3 * x)"),
         "forest": crank.forest(frame, FORMULA, n_trees=7, max_depth=4),
         "booster": crank.boost(frame, FORMULA, rounds=12),
     }
@@ -96,6 +100,69 @@ def test_names_texts_and_numbers_are_read_as_they_were_meant(dialect: str) -> No
             sqlglot.exp.Literal
         )
         assert float(literal.this) == abs(value)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    sql = pytest.importorskip("pyspark.sql")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+def in_spark(spark: Any, query: str, data: pd.DataFrame, folder: Path) -> Any:
+    data.to_parquet(folder / "t.parquet")
+    spark.read.parquet(str(folder / "t.parquet")).createOrReplaceTempView("t")
+    found = [row[-1] for row in spark.sql(query).collect()]
+    return np.array([np.nan if value is None else value for value in found])
+
+
+@SPARKS_OWN
+@pytest.mark.parametrize("ansi", ["false", "true"])
+@pytest.mark.parametrize("kind", ["tree", "linear", "forest", "booster"])
+def test_spark_gives_the_same_scores(
+    models: dict[str, RankingModel],
+    frame: pd.DataFrame,
+    spark: Any,
+    tmp_path: Path,
+    kind: str,
+    ansi: str,
+) -> None:
+    m = models[kind]
+    data = frame.dropna() if kind == "linear" else frame
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    found = in_spark(spark, m.to_sql("spark", table="t"), data, tmp_path)
+    if kind == "linear":
+        np.testing.assert_allclose(found, m.predict(data), rtol=1e-12, atol=1e-12)
+    else:
+        np.testing.assert_array_equal(found, m.predict(data, unknown="missing"))
+
+
+STEPS = ["I(floor(x) * floor(x))", "floor(1e7 * x)", "I(ceil(x) / 7)", "I(x / 3)", "I(0.1 * x)"]
+
+
+@SPARKS_OWN
+@pytest.mark.parametrize("term", STEPS)
+def test_doubles_stay_doubles_in_spark(spark: Any, tmp_path: Path, term: str) -> None:
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame({"x": 1e12 * rng.normal(size=80), "z": rng.normal(size=80)})
+    data["y"] = data["z"] + rng.normal(size=80)
+    m = crank.linear(data, f"y ~ z + {term}", penalty=0.01)
+    found = in_spark(spark, m.to_sql("spark", table="t"), data, tmp_path)
+    np.testing.assert_allclose(found, m.predict(data), rtol=1e-12, atol=1e-12)
+
+
+def test_spark_makes_doubles_of_what_floor_and_ceil_give(frame: pd.DataFrame) -> None:
+    m = crank.linear(frame.dropna(), "y ~ floor(x) + ceil(x / 3)")
+    text = m.to_sql("spark")
+    for name in ("floor", "ceil"):  # whole numbers of 64 bits, whose products wrap
+        assert f"< 9007199254740992.0D, CAST({name}(" in text
 
 
 @pytest.mark.parametrize("kind", ["forest", "booster"])

@@ -134,7 +134,9 @@ class _Writer:
             elif op == "constant" and not isinstance(given[0], bool):
                 stack.append(self.dialect.number(float(given[0])))
             elif op in PREFIX:
-                stack.append(PREFIX[op].format(stack.pop(), **written))
+                x = stack.pop()
+                found = PREFIX[op].format(x, **written)
+                stack.append(self.dialect.whole(x, found) if op in ("floor", "ceil") else found)
             elif op in INFIX:
                 second, first = stack.pop(), stack.pop()
                 stack.append(f"({first} {INFIX[op]} {second})")
