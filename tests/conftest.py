@@ -31,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.pluginmanager.hasplugin("randomly"):
         config.option.randomly_reset_seed = False
     os.environ["SOURCE_DATE_EPOCH"] = "1512345678"  # when models are said to be fitted
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # some tests import ONNX Runtime themselves
     os.environ["MPLBACKEND"] = "Agg"  # whether there is a screen or not
     os.environ["COLUMNS"] = "80"  # however wide the terminal: tables of pandas fit into it
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start jobs in the background
