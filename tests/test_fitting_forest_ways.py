@@ -182,10 +182,14 @@ def test_very_few_rows(n: int) -> None:
     assert m.choices()["chosen"].sum() == 1
 
 
-def test_a_constant_response_gives_no_reason_to_choose(frame: pd.DataFrame) -> None:
-    estimator = RankingForest(n_trees=FEWEST_TREES, random_state=0)
-    estimator.fit(frame[["b", "k"]].to_numpy(), np.ones(len(frame)))
+def test_bags_that_leave_no_row_out_give_no_reason_to_choose(frame: pd.DataFrame) -> None:
+    # 0.999 of 120 rows are all of them
+    estimator = RankingForest(
+        n_trees=FEWEST_TREES, bootstrap=False, max_samples=0.999, random_state=0
+    )
+    estimator.fit(frame[["b", "k"]].to_numpy(), frame["y"])
     choice = present(estimator.ranker_.choice)
+    assert len(choice.ways) > 1
     assert choice.taken == 0
     assert np.isnan([present(way.kendall) for way in choice.ways]).all()
 
