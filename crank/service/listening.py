@@ -45,7 +45,9 @@ def _bound(host: str, port: int, stack: ExitStack) -> list[socket.socket]:
     absent: OSError | None = None
     for family, address in _addresses(host, port):
         try:
-            taken = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            # asyncio sends answers without delay where a socket says that it is TCP
+            made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+            taken = stack.enter_context(made)
             _bind(taken, address)
             found.append(taken)
         except OSError as error:
