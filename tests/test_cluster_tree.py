@@ -288,6 +288,22 @@ def test_conditions_on_columns_that_hold_nothing_in_a_partition(nothing: Any) ->
         assert_same_tree(here.tree, local.tree)
 
 
+def test_texts_are_read_as_dates() -> None:
+    frame = sample(300, 13)
+    day = pd.Series(pd.date_range("2020-01-01", periods=300), frame.index)
+    frame["day"] = day.dt.strftime("%Y-%m-%d").where(frame.z > -1.5)
+    frame["y"] += 2.0 * (day > pd.Timestamp("2020-04-01"))
+    frame["ok"] = frame.x > 20
+    pieces = [frame.iloc[:0], frame.iloc[:150].assign(day=None), frame.iloc[150:].assign(ok=None)]
+    parts = dd.from_map(lambda k: pieces[k], list(range(3)), meta=frame.iloc[:0])
+    for subset in (None, "as.Date(day) > '2020-07-01' | x > 0", "as.Date(day) < '2020-08-01' | ok"):
+        options: dict[str, Any] = {"prune": None, "max_depth": 3, "subset": subset}
+        local = crank.fit(pd.concat(pieces), "y ~ as.Date(day) + x", **options)
+        here = crank.fit(parts, "y ~ as.Date(day) + x", **options)
+        assert here.training.n == local.training.n
+        assert_same_tree(here.tree, local.tree)
+
+
 def test_ordered_levels_that_differ_are_refused() -> None:
     frame = sample(100, 11)
     kinds = [pd.CategoricalDtype(["a", "b"], True), pd.CategoricalDtype(["b", "a"], True)]

@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -342,3 +343,62 @@ def test_options_may_be_dates_that_are_written_out(term: str) -> None:
 def test_an_option_that_is_no_date_is_refused(text: str) -> None:
     with pytest.raises(FormulaError, match=r"a date such as as\.Date\('2020-12-31'\)"):
         crank.fit({"day": DAYS, "y": [1, 2, 3]}, f"y ~ ns(day, knots=as.Date({text}))")
+
+
+def written(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(day=frame["day"].dt.strftime("%Y-%m-%d"))
+
+
+@pytest.mark.parametrize(
+    ("term", "same"),
+    [
+        ("as.Date(day)", "day"),
+        ("I(as.Date(day) > '2020-01-01')", "I(day > '2020-01-01')"),
+        ("I('2020-01-01' >= as.Date(day))", "I('2020-01-01' >= day)"),
+        ("I(as.Date(`day`) - as.Date('2019-01-01'))", "I(day - as.Date('2019-01-01'))"),
+        ("ns(as.Date(day), df=3)", "ns(day, df=3)"),
+    ],
+)
+def test_texts_are_read_as_dates(term: str, same: str) -> None:
+    frame = days_of_spring().dropna()
+    learner = "logistic" if "ns" in term else "stump"
+    options: dict[str, Any] = {"learner": learner, "max_depth": 2, "prune": None}
+    wanted = crank.fit(frame, f"y ~ x + {same}", **options).predict(frame)
+    assert len(set(wanted)) > 1
+    for data in (frame, written(frame), pl.from_pandas(written(frame))):
+        m = crank.fit(data, f"y ~ x + {term}", **options)
+        assert next(v.kind for v in m.variables if v.name == "day") == "date"
+        for new in (frame, written(frame)):
+            np.testing.assert_array_equal(m.predict(new), wanted)
+            np.testing.assert_array_equal(crank.from_json(m.to_json()).predict(new), wanted)
+            np.testing.assert_array_equal(Scorer(m.to_onnx())(new), wanted)
+
+
+def test_texts_are_read_as_dates_in_conditions_responses_and_folds() -> None:
+    frame = days_of_spring()
+    chosen = crank.fit(written(frame), "y ~ x", subset="as.Date(day) < '2020-01-01'", prune=None)
+    assert chosen.training.n == 6
+    m = crank.fit(written(frame), "as.Date(day) ~ x", prune=None)
+    same = crank.fit(frame, "day ~ x", prune=None)
+    np.testing.assert_array_equal(m.predict(frame), same.predict(frame))
+    linear = crank.linear(written(frame), "y ~ x + as.Date(day)", penalty=0.1, cv=None)
+    found, wanted = (
+        linear.diagnose(data, thresholds=[0.5], cv=2, random_state=0).table
+        for data in (written(frame), frame)
+    )
+    pd.testing.assert_frame_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        ("as.Date(x)", r"needs dates, but column 'x' holds none"),
+        ("as.Date(g)", r"column 'g' has dtype .* where dates are needed.*2020-12-31"),
+        ("as.Date(day, '%d')", "takes 1 argument without names"),
+        ("as.Date(x + 1)", "only a column can be"),
+        ("as.Date('soon')", "takes a column, or a date as text"),
+    ],
+)
+def test_what_as_date_cannot_read(term: str, message: str) -> None:
+    with pytest.raises((DataError, FormulaError), match=message):
+        crank.fit(days_of_spring(), f"y ~ {term}")

@@ -167,7 +167,10 @@ def test_ifelse_chooses_row_by_row() -> None:
         ("cut(x, c(1, 5, 9), labels=c('a'))", "labels .* a list of 2 distinct texts"),
         ("cut(x, 3, dig.lab='a')", "dig.lab .* whole number from 1 to 17"),
         ("log(x, 2, 3)", "too many arguments"),
-        ("as.Date('tomorrow')", r"as.Date takes a date as text, such as as.Date\('2020-12-31'\)"),
+        (
+            "as.Date('tomorrow')",
+            r"as.Date takes a column, or a date as text such as as.Date\('2020-12-31'\)",
+        ),
     ],
 )
 def test_options_that_make_no_sense_are_refused(term: str, message: str) -> None:

@@ -132,6 +132,7 @@ def training_rows(
     labels = group_labels(groups, table, data)
     hidden = {name for name in (weights, groups) if isinstance(name, str)}
     parsed = parse_formula(formula, table.names, context=context, hidden=hidden)
+    table = table.with_dates(parsed.dates)
     asked = subset
     if isinstance(subset, str):
         subset = read_subset(subset, table, context=context)

@@ -69,7 +69,7 @@ class Rows:
 
 def read_rows(frame: Any, asked: Asked) -> Rows:
     """Apply subset, weights and the rule for missing values to one partition."""
-    table = Table.read(frame)
+    table = Table.read(frame).with_dates(asked.parsed.dates)
     weight = read_weights(asked.weights, table)
     if asked.subset is not None:
         kept = read_subset(asked.subset, table, part=True)

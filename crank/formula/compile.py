@@ -53,6 +53,11 @@ class RawFactor:
         by = self.options.get("by")
         return columns_of(self.steps) if by is None else (*columns_of(self.steps), by)
 
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """List the columns that ``as.Date`` reads, as dates even if they hold text."""
+        return tuple(str(step.given[0]) for step in self.steps if step.op == "days")
+
 
 def column_factor(name: str, names: Collection[str]) -> RawFactor:
     """Make the factor of a bare column."""
@@ -171,8 +176,10 @@ class _Compiler:
                     self.steps.append(Step("and"))
                 continue
             kind = type(op)
-            if isinstance(left, ast.Constant) and isinstance(left.value, str):
+            if _is_text(left):
                 left, right, kind = right, left, TURNED.get(kind, kind)
+            if isinstance(left, ast.Call) and self.called(left) == "as.Date" and _is_text(right):
+                right = ast.Call(left.func, [right], [])
             if isinstance(right, ast.Constant) and isinstance(right.value, str):
                 if kind not in COMPARE:
                     raise self.unsupported(node)
@@ -183,10 +190,10 @@ class _Compiler:
                 else:
                     name = self.bare(left)
                     self.steps.append(Step("dated", (name, COMPARE[kind], right.value)))
-            elif type(op) in COMPARE:
-                if isinstance(op, ast.Eq | ast.NotEq):
+            elif kind in COMPARE:
+                if kind in (ast.Eq, ast.NotEq):
                     self.refuse_large(left, right)
-                self.apply(COMPARE[type(op)], left, right)
+                self.apply(COMPARE[kind], left, right)
             else:
                 raise self.unsupported(node)
             if i:
@@ -196,11 +203,13 @@ class _Compiler:
         self.steps.append(Step("among", (self.bare(node), tuple(texts))))
 
     def bare(self, node: ast.expr) -> str:
-        """Name the column that stands alone beside a text."""
+        """Name the column that stands alone beside a text, or in ``as.Date``."""
         before = len(self.steps)
         self.visit(node)
         if len(self.steps) != before + 1 or self.steps[-1].op != "column":
-            raise self.unsupported(node, "only a column can be compared with a text")
+            raise self.unsupported(
+                node, "only a column can be compared with a text, or read by as.Date"
+            )
         return str(self.steps.pop().given[0])
 
     def called(self, node: ast.Call) -> str:
@@ -264,14 +273,17 @@ class _Compiler:
                 self.steps.append(Step("divide"))
 
     def date(self, node: ast.Call) -> None:
-        """Compile a date that is written out, to compare columns of dates with."""
+        """Compile a column of dates or of texts that are dates, or a date that is written out."""
         (argument,) = self.positional(node, 1)
+        if not isinstance(argument, ast.Constant):
+            self.steps.append(Step("days", (self.bare(argument),)))
+            return
         text = literal(argument, self.term)
         try:
             self.constant(days_of_text(text), argument)
         except (TypeError, ValueError):
             raise self.unsupported(
-                node, "as.Date takes a date as text, such as as.Date('2020-12-31')"
+                node, "as.Date takes a column, or a date as text such as as.Date('2020-12-31')"
             ) from None
 
     def operation(self, op: str, node: ast.Call) -> None:
@@ -350,3 +362,7 @@ class _Compiler:
             f"{listed(COMMON, 30)}. Pass your own function as context={{'name': function}}, or "
             f"compute the column before fitting.{near}"
         )
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

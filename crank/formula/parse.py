@@ -61,6 +61,11 @@ class ParsedFormula:
         return self.response.variables
 
     @property
+    def dates(self) -> tuple[str, ...]:
+        """List the raw columns of both sides that ``as.Date`` reads."""
+        return tuple(dict.fromkeys(v for f in (self.response, *self.factors) for v in f.dates))
+
+    @property
     def functions(self) -> dict[str, Function]:
         """Collect the user's functions that the right side calls."""
         return {name: f for factor in self.factors for name, f in factor.functions.items()}

@@ -49,7 +49,7 @@ def read_subset(
     factor = _compiled(condition, table.names, context)
     if part:
         table = _supposed(factor, table)
-    reader = Reader(table, factor.functions)
+    reader = Reader(table.with_dates(factor.dates), factor.functions)
     steps = learn_steps(factor, reader) if factor.form == "expression" else ()
     if not steps or check(steps, kinds_of(steps, reader), condition) != "boolean":
         raise FormulaError(
@@ -63,7 +63,7 @@ def read_subset(
 
 def _supposed(factor: RawFactor, table: Table) -> Table:
     """Let columns without a value hold what the condition needs: booleans count as numbers too."""
-    needs: dict[str, Kind] = {"among": "category", "dated": "date"}
+    needs: dict[str, Kind] = {"among": "category", "dated": "date", "days": "date"}
     known = {step.given[0]: needs[step.op] for step in factor.steps if step.op in needs}
     kinds: dict[str, Kind] = {}
     for name in factor.variables:

@@ -304,6 +304,30 @@ class Table:
         """Keep some columns."""
         return Table(names, self.n_rows, self._read, self._dtype, self._index)
 
+    def with_dates(self, names: Collection[str]) -> Table:
+        """Read texts of some columns as dates, for ``as.Date(column)``.
+
+        Examples
+        --------
+        >>> table = Table.read({"day": ["1970-01-03", None]})
+        >>> table.kind("day"), table.with_dates(["day"]).kind("day")
+        ('category', 'date')
+        """
+        texts = [name for name in dict.fromkeys(names) if self.kind(name) == "category"]
+        if not texts:
+            return self
+        whole = Table(self.names, self.n_rows, self._read, self._dtype)
+        dates = {name: whole.dates(name) for name in texts}
+        found = Table(
+            self.names,
+            self.n_rows,
+            lambda name: dates[name] if name in dates else self._read(name),
+            self._dtype,
+            self._index,
+        )
+        found._kinds = {name: kind for name, kind in self._kinds.items() if name not in dates}
+        return found
+
     def supposing(self, kinds: Mapping[str, Kind]) -> Table:
         """Take columns to hold these kinds, where they hold nothing that says what they are."""
         found = Table(self.names, self.n_rows, self._read, self._dtype, self._index)

@@ -46,7 +46,7 @@ def read_refits(
     model: ModelRecord, data: Any, refit: Refit, *, weights: Any, unknown: Any
 ) -> RefitRows:
     """Read the rows that can be used, as fitting would: with a response, and with a score."""
-    table = Table.read(data)
+    table = Table.read(data).with_dates(_dates(model))
     y = model.response.values(table)
     w = read_weights(weights, table, data)
     usable = ~np.isnan(y) & scorable(model, table, unknown)
@@ -127,3 +127,8 @@ def own_columns(model: ModelRecord, data: Any) -> Table:
     extra = set(parsed.variables) - known - {call.arguments.get("groups")}
     names = tuple(name for name in table.names if name not in extra)
     return table.only(names)
+
+
+def _dates(model: ModelRecord) -> list[str]:
+    """Name the columns that the model takes for dates, which may be written as text."""
+    return [v.name for v in model.variables if v.kind == "date"]
