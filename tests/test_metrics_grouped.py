@@ -44,14 +44,15 @@ def test_equals_the_general_way_with_ties_and_weights(
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("digits", [0, 9])
+@pytest.mark.parametrize("digits", ["sign", 0, 9])
 def test_equals_the_general_way_on_more_rows_and_compiled(
-    monkeypatch: pytest.MonkeyPatch, compiled: bool, weighted: bool, digits: int
+    monkeypatch: pytest.MonkeyPatch, compiled: bool, weighted: bool, digits: int | str
 ) -> None:
     monkeypatch.setattr(leaves, "COMPILED_FROM", 0 if compiled else 10**9)
     rng = np.random.default_rng(0)
     s = rng.normal(size=700)
-    y = (s + rng.normal(size=700)).round(digits)
+    y = s + rng.normal(size=700)
+    y = y.round(digits) if isinstance(digits, int) else np.sign(y)
     weight = rng.random(700) + 0.1 if weighted else None
     check(y, np.digitize(s, np.linspace(-2, 2, 12)), weight, 1e-9 if weighted else 1e-12)
 

@@ -7,6 +7,8 @@ from crank.kernels.order import FloatArray, IntArray
 
 BITS = 3
 """Leaves are added up in blocks of two to so many."""
+ADDED_AT_ONCE = 4096
+"""Terms of a sum are added up in blocks of so many, so that long sums keep their digits."""
 
 
 @kernel
@@ -74,3 +76,89 @@ def fill(
             past[block] += w
             past_total[own] += w * upto[t]
             past_total[block] += w * upto[t]
+
+
+@kernel
+def add_up(
+    start: IntArray,
+    weight: FloatArray,
+    below: FloatArray,
+    above: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    mass: FloatArray,
+    around: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """Add up pairs and triples, and those of them that are concordant.
+
+    ``around``, of zeros, gets the concordant triples around each value of y but the outer two;
+    ``sums`` holds zeros for pairs, concordant pairs, triples, concordant triples and the mass
+    times what lies above it.
+    """
+    n = len(low)
+    running = 0.0
+    for first in range(0, n, ADDED_AT_ONCE):
+        pairs, concordant, triples, ordered, over = 0.0, 0.0, 0.0, 0.0, 0.0
+        for t in range(first, min(first + ADDED_AT_ONCE, n)):
+            leaving, arriving = 0.0, 0.0
+            for row in range(start[t], start[t + 1]):
+                leaving += weight[row] * below[row]
+                arriving += weight[row] * above[row]
+            pairs += mass[t] * low[t]
+            concordant += leaving
+            if 0 < t < n - 1:
+                around[t] = running - leaving
+                triples += mass[t] * (low[t] * high[t])
+                ordered += mass[t] * around[t]
+                over += mass[t] * high[t]
+            running += arriving - leaving
+        sums[0] += pairs
+        sums[1] += concordant
+        sums[2] += triples
+        sums[3] += ordered
+        sums[4] += over
+
+
+@kernel
+def add_squares(
+    start: IntArray,
+    weight: FloatArray,
+    below: FloatArray,
+    above: FloatArray,
+    between: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    mass: FloatArray,
+    around: FloatArray,
+    sums: FloatArray,
+    rate: float,
+    mean: float,
+    found: FloatArray,
+) -> None:
+    """Add up squares and fourth powers of the rows' influences on d_τ and on IAUC.
+
+    ``sums`` is as `add_up` leaves it, ``rate`` and ``mean`` are the figures; ``found`` holds four
+    zeros.
+    """
+    n = len(low)
+    beyond, short = sums[4], 0.0
+    for first in range(0, n, ADDED_AT_ONCE):
+        square, fourth, square_of_three, fourth_of_three = 0.0, 0.0, 0.0, 0.0
+        for t in range(first, min(first + ADDED_AT_ONCE, n)):
+            each = mass[t] if 0 < t < n - 1 else 0.0
+            beyond -= each * high[t]
+            expected = mean * (low[t] * high[t] + beyond + short)
+            short += each * low[t]
+            for row in range(start[t], start[t + 1]):
+                pair = weight[row] * (below[row] + above[row] - rate * (low[t] + high[t]))
+                pair = (pair / sums[0]) ** 2
+                square += pair
+                fourth += pair * pair
+                three = (weight[row] * (between[row] + around[t] - expected) / sums[2]) ** 2
+                square_of_three += three
+                fourth_of_three += three * three
+        found[0] += square
+        found[1] += fourth
+        found[2] += square_of_three
+        found[3] += fourth_of_three

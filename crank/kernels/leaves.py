@@ -58,6 +58,11 @@ class LeafSums:
     between: FloatArray
 
 
+def is_compiled(n: int) -> bool:
+    """Say whether so many rows are worth the compiled way, and can go it."""
+    return n >= COMPILED_FROM and numba_works()
+
+
 def leaf_sums(rows: LeafRows, under: FloatArray, upto: FloatArray) -> LeafSums:
     """Sum over the rows concordant with each row.
 
@@ -77,7 +82,7 @@ def leaf_sums(rows: LeafRows, under: FloatArray, upto: FloatArray) -> LeafSums:
     """
     n = len(rows.leaf)
     found = LeafSums(np.empty(n), np.empty(n), np.empty(n))
-    if n >= COMPILED_FROM and numba_works():
+    if is_compiled(n):
         from crank.kernels.compiled_leaves import BITS, fill
 
         n_blocks = ((rows.n_leaves - 1) >> BITS) + 1

@@ -131,7 +131,12 @@ def evidence(
 
 def spread(influences: FloatArray, known: Evidence, copies: FloatArray | None = None) -> Spread:
     """Measure the spread of influences, one for each independent unit or for several alike."""
-    units, variance, fourth = moments(influences, copies)
+    return spread_of(moments(influences, copies), known)
+
+
+def spread_of(found: tuple[float, float, float], known: Evidence) -> Spread:
+    """Measure the spread by the moments of the influences."""
+    units, variance, fourth = found
     df = degrees_of_freedom(units, variance, fourth)
     return Spread(variance, df, known.units, known.pairs, known.sets)
 
@@ -156,6 +161,8 @@ def effective_number(weight: FloatArray, copies: FloatArray | None = None) -> fl
     >>> effective_number(np.array([1.0, 1.0, 2.0])), effective_number(np.array([5.0, 0.0]))
     (2.6666666666666665, 1.0)
     """
+    if copies is None and weight.min() == weight.max():
+        return float(len(weight))
     scaled = weight / weight.max()
     squares = dot(scaled, scaled) if copies is None else (scaled**2 / copies).sum()
     return float(scaled.sum() ** 2 / squares)
