@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crank.errors import DataError
@@ -44,6 +44,7 @@ def exact_sums(
 
 @settings(max_examples=50)
 @given(rows)
+@example([(0, 0, 0.0), (1, 0, -15.0), (2, 0, 0.0), (3, 1, -6.0)])
 def test_figures_keep_their_digits(data: list[tuple[int, int, float]]) -> None:
     y, s, power = map(np.array, zip(*data, strict=True))
     w = 10.0**power

@@ -1,7 +1,7 @@
 """Sums over concordant pairs without a single subtraction, for weights many decades apart.
 
 The usual sums take differences of running totals, which is exact for whole weights (`sample`). If
-one row outweighs all others by 2²⁰ and more, such differences would drown the others. Here the
+one row outweighs all others by 2¹⁴ and more, such differences would drown the others. Here the
 values of y are halved again and again: pairs with one row in either half are summed from positive
 parts only, and what lies between two rows is what lies above the one plus what lies below the
 other in their halves. It takes O(n log² n).

@@ -23,8 +23,8 @@ from crank.metrics.direct import DirectSums, after, before, direct_sums
 
 # sums of weights stay exact in float64 and int64, sums of products near enough to be corrected
 LARGEST_TOTAL = 2.0**50
-# rows next to nothing beside the rest: with whole weights they would keep less than nine digits
-NEGLIGIBLE_SHARE = 2.0**-20
+# rows next to nothing beside the rest: with whole weights they would keep less than ten digits
+NEGLIGIBLE_SHARE = 2.0**-14
 # the product of three weights is still a normal number
 SMALLEST_WEIGHT = 2.0**-340
 # weights raised to the smallest are nine digits below
