@@ -1,10 +1,12 @@
 """What all tests share: the rules that make a run repeatable, real data sets and small samples."""
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,6 +64,22 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in set(sys.modules) - before:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """A session of one worker, where Spark and Java are installed."""
+    sql = pytest.importorskip("pyspark.sql")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYSPARK_PYTHON", sys.executable)
+        patched.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+        session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
 
 
 def real(package: str, item: str) -> pd.DataFrame:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -71,21 +68,6 @@ def test_a_function_of_duckdb_gives_the_models_scores(
     frame[:5].to_csv(tmp_path / "rows.csv", index=False)
     script.main(path, str(tmp_path / "rows.csv"))
     assert "score" in capsys.readouterr().out
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """A session of one worker, where Spark and Java are installed."""
-    sql = pytest.importorskip("pyspark.sql")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("PYSPARK_PYTHON", sys.executable)
-        patched.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-        session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
-        yield session
-        session.stop()
 
 
 @pytest.mark.filterwarnings("ignore")  # of Spark's own code, about its use of other libraries

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,20 +98,6 @@ def test_names_texts_and_numbers_are_read_as_they_were_meant(dialect: str) -> No
             sqlglot.exp.Literal
         )
         assert float(literal.this) == abs(value)
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    sql = pytest.importorskip("pyspark.sql")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
 
 
 def in_spark(spark: Any, query: str, data: pd.DataFrame, folder: Path) -> Any:

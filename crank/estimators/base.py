@@ -20,7 +20,8 @@ from crank.design.reader import surely_finite
 from crank.design.response import in_order_of
 from crank.errors import DataError, OptionError, did_you_mean, listed
 from crank.frames.alignment import check_aligned
-from crank.frames.columns import NULLS, exceeds_floats, usable_way
+from crank.frames.columns import NULLS, exceeds_floats
+from crank.frames.unusable import usable_way
 from crank.growing.matrix import FloatArray
 from crank.metrics.figures import IAUC, KENDALL
 from crank.plugins.registry import get_learner

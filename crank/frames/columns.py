@@ -46,36 +46,6 @@ class Mixed(TypeError):
     """
 
 
-def usable_way(held: str) -> str:
-    """Say how to make a usable column of one that holds this type, by its name.
-
-    Examples
-    --------
-    >>> usable_way("timedelta64[ns]")
-    "Convert it to a number, for example to days: data['z'] / pd.Timedelta('1D')."
-    """
-    kind = held.lower()
-    for words, way in _WAYS.items():
-        if any(word in kind for word in words):
-            return way
-    return "Convert it, for example to text with .astype(str)."
-
-
-_WAYS = {
-    ("list", "tuple", "set", "dict", "array", "series", "struct", "[("): (
-        "Give one value for each row: take what you need of it as columns of their own."
-    ),
-    ("timedelta", "duration"): (
-        "Convert it to a number, for example to days: data['z'] / pd.Timedelta('1D')."
-    ),
-    ("complex",): "Use its real part, its imaginary part or its absolute value as columns.",
-    ("bytes", "binary", "|s"): "Decode it to text, for example with .str.decode('utf-8').",
-    ("period",): "Convert it to dates, for example with .dt.to_timestamp().",
-    ("fraction",): "Convert it to numbers with .astype(float).",
-    ("time",): "Convert it to a number, such as hours since midnight.",
-}
-
-
 Column: TypeAlias = "NDArray[Any] | Coded | Unusable"
 
 

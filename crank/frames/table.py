@@ -27,13 +27,11 @@ from crank.frames.columns import (
     lost_digits,
     nulls,
     objects,
-    usable_way,
 )
 from crank.frames.dates import as_dates, as_days, days_of_text, ticks
 from crank.frames.sources import source_of
+from crank.frames.unusable import unusable_dtype, unusable_objects
 from crank.texts import HALF, broken
-
-_USABLE = "Usable are numbers, booleans, dates, text and categories."
 
 
 class Table:
@@ -342,10 +340,7 @@ class Table:
         self.require(name)
         column = self._read(name)
         if isinstance(column, Unusable):
-            raise DataError(
-                f"column {name!r} has dtype {self.dtype(name)}, which a formula cannot use. "
-                f"{_USABLE} {_way(self.dtype(name), name)}"
-            )
+            raise unusable_dtype(name, self.dtype(name))
         if self._index is None:
             return column
         if isinstance(column, Coded):
@@ -358,17 +353,7 @@ class Table:
                 self._kinds[name] = kind_of(column)
             return self._kinds[name]
         except Mixed as types:
-            if ", " not in str(types):
-                raise DataError(
-                    f"column {name!r} holds values of the type {types}, which a formula cannot "
-                    f"use. {_USABLE} {_way(str(types), name)}"
-                ) from None
-            dates = {"date", "datetime", "Timestamp"} & set(str(types).split(", "))
-            way = "pd.to_datetime" if dates else ".astype(str)"
-            raise DataError(
-                f"column {name!r} mixes values of the types {types}. {_USABLE} Convert the column "
-                f"to one of them, for example with {way}."
-            ) from None
+            raise unusable_objects(name, str(types)) from None
 
     def _same_type(
         self, name: str, values: Sequence[LevelValue], levels: Sequence[LevelValue]
@@ -384,11 +369,6 @@ class Table:
             f"column {name!r} holds {got} (dtype {self.dtype(name)}) where {wanted} are expected. "
             f"Known levels: {listed(map(repr, levels))}. Convert the column to {wanted}."
         )
-
-
-def _way(held: str, name: str) -> str:
-    way = usable_way(held).replace("'z'", repr(name))
-    return f"{way} Or leave it out of the formula."
 
 
 def unknown_column(name: str, names: Collection[str]) -> DataError:
